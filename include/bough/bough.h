@@ -1,0 +1,14 @@
+#pragma once
+
+/// Everything a user of bough may include, in one header.
+
+#include "bough/autograd/autograd.h"
+#include "bough/autograd/gradcheck.h"
+#include "bough/core/device.h"
+#include "bough/core/dtype.h"
+#include "bough/core/errors.h"
+#include "bough/core/memory.h"
+#include "bough/core/parallel.h"
+#include "bough/core/random.h"
+#include "bough/core/shape.h"
+#include "bough/core/tensor.h"

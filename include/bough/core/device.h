@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string>
+
+namespace bough {
+
+/// Where a tensor lives.
+struct Device {
+  enum class Kind { cpu, cuda };
+
+  Kind kind = Kind::cpu;
+  int index = 0;
+
+  static constexpr Device cpu() { return {}; }
+  static constexpr Device cuda(int index = 0) { return {Kind::cuda, index}; }
+  /// The first CUDA device where this build and machine have one, the CPU otherwise.
+  static Device cuda_if_available();
+
+  bool operator==(const Device&) const = default;
+};
+
+/// "cpu", "cuda:0".
+std::string to_string(Device device);
+
+/// Reads "cpu", "cuda" or "cuda:N"; ConfigError for anything else.
+Device parse_device(const std::string& text);
+
+}  // namespace bough

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <type_traits>
+
+#include "bough/core/errors.h"
+
+namespace bough {
+
+/// Element types of tensors.
+enum class DType : std::uint8_t { float32, float64, int32, int64, boolean };
+
+/// Names a C++ type as a value, so that a generic lambda can receive it.
+template <typename T>
+struct TypeTag {
+  using type = T;
+};
+
+template <typename T>
+constexpr DType dtype_of() {
+  if constexpr (std::is_same_v<T, float>) return DType::float32;
+  else if constexpr (std::is_same_v<T, double>) return DType::float64;
+  else if constexpr (std::is_same_v<T, std::int32_t>) return DType::int32;
+  else if constexpr (std::is_same_v<T, std::int64_t>) return DType::int64;
+  else {
+    static_assert(std::is_same_v<T, bool>, "tensors hold float, double, int32_t, int64_t or bool");
+    return DType::boolean;
+  }
+}
+
+constexpr std::size_t size_of(DType dtype) {
+  switch (dtype) {
+    case DType::float32: return sizeof(float);
+    case DType::float64: return sizeof(double);
+    case DType::int32: return sizeof(std::int32_t);
+    case DType::int64: return sizeof(std::int64_t);
+    case DType::boolean: return sizeof(bool);
+  }
+  return 0;
+}
+
+constexpr std::string_view name_of(DType dtype) {
+  switch (dtype) {
+    case DType::float32: return "float32";
+    case DType::float64: return "float64";
+    case DType::int32: return "int32";
+    case DType::int64: return "int64";
+    case DType::boolean: return "bool";
+  }
+  return "?";
+}
+
+constexpr bool is_floating(DType dtype) { return dtype == DType::float32 || dtype == DType::float64; }
+constexpr bool is_integer(DType dtype) { return dtype == DType::int32 || dtype == DType::int64; }
+
+/// Calls f(TypeTag<T>) with the C++ type of dtype.
+template <typename F>
+decltype(auto) visit_dtype(DType dtype, F&& f) {
+  switch (dtype) {
+    case DType::float32: return f(TypeTag<float>{});
+    case DType::float64: return f(TypeTag<double>{});
+    case DType::int32: return f(TypeTag<std::int32_t>{});
+    case DType::int64: return f(TypeTag<std::int64_t>{});
+    case DType::boolean: break;
+  }
+  return f(TypeTag<bool>{});
+}
+
+/// Calls f(TypeTag<T>) for float32 and float64; TypeError naming the operation for the rest.
+template <typename F>
+decltype(auto) visit_floating(std::string_view where, DType dtype, F&& f) {
+  if (dtype == DType::float64) return f(TypeTag<double>{});
+  if (dtype != DType::float32) {
+    throw TypeError(where, "takes float32 or float64, not " + std::string(name_of(dtype)) + "; cast() converts");
+  }
+  return f(TypeTag<float>{});
+}
+
+}  // namespace bough

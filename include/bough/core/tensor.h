@@ -1,0 +1,125 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "bough/core/device.h"
+#include "bough/core/dtype.h"
+#include "bough/core/shape.h"
+
+namespace bough {
+
+class Storage;
+class GradientNode;
+class RandomGenerator;
+struct TensorBody;
+struct RowGradient;
+struct BackwardOptions;
+
+/// A handle to an n-dimensional array: shape, element type and a contiguous range of a reference-counted storage.
+///
+/// Copies of a Tensor share everything. reshape and rows share the storage without copying; all other operations give
+/// new tensors. A default-constructed Tensor is undefined: only defined() and assignment are allowed on it.
+/// Reading one tensor from several threads is safe; writing needs the caller's care.
+class Tensor {
+ public:
+  Tensor() = default;
+
+  /// Uninitialised elements.
+  static Tensor empty(const Shape& shape, DType dtype = DType::float32, Device device = Device::cpu());
+  /// ShapeError unless the number of values is that of the shape.
+  template <typename T>
+  static Tensor from_vector(const std::vector<T>& values, const Shape& shape, Device device = Device::cpu());
+  template <typename T>
+  static Tensor from_span(std::span<const T> values, const Shape& shape, Device device = Device::cpu());
+
+  bool defined() const { return body_ != nullptr; }
+  const Shape& shape() const;
+  /// Extent of an axis; negative axes count from the end.
+  std::int64_t size(int axis) const { return shape()[axis]; }
+  int rank() const { return shape().rank(); }
+  std::int64_t elements() const { return shape().elements(); }
+  DType dtype() const;
+  Device device() const;
+
+  /// The first element, on the CPU. TypeError if T is not the element type, DeviceError if the tensor is elsewhere.
+  /// Autograd does not see what is written through the pointer.
+  template <typename T>
+  T* data();
+  template <typename T>
+  const T* data() const;
+  template <typename T>
+  std::span<T> span();
+  template <typename T>
+  std::span<const T> span() const;
+
+  /// The only element, converted to T. ShapeError unless there is exactly one.
+  template <typename T>
+  T item() const;
+  /// All elements in row-major order, converted to T.
+  template <typename T>
+  std::vector<T> to_vector() const;
+
+  /// The same elements under another shape, without copying; one extent may be -1. Gradient: reshaped back.
+  Tensor reshape(std::initializer_list<std::int64_t> extents) const;
+  Tensor reshape(const Shape& shape) const;
+  /// Rows begin..end-1 of the first axis, without copying. Gradient: zeros elsewhere.
+  Tensor rows(std::int64_t begin, std::int64_t end) const;
+  /// A copy with its own storage. Gradient: passed on.
+  Tensor clone() const;
+  /// The same tensor where it already is, a copy otherwise. Gradient: copied back.
+  Tensor to(Device device) const;
+  /// Shares the storage, takes no part in autograd.
+  Tensor detach() const;
+
+  /// Writes in place; they return the tensor itself and are not recorded. AutogradError for a tensor that autograd has
+  /// recorded, or for a leaf that requires a gradient outside NoGrad: an overwritten value would make gradients wrong.
+  Tensor& fill(double value);
+  Tensor& zero() { return fill(0); }
+  Tensor& assign(const Tensor& source);
+  /// this += scale * source; same shape and floating type.
+  Tensor& accumulate(const Tensor& source, double scale = 1);
+
+  bool requires_grad() const;
+  /// Only leaves (tensors no operation made) of floating type can be told; AutogradError otherwise.
+  Tensor& set_requires_grad(bool value);
+  bool is_leaf() const;
+  /// The accumulated gradient; undefined before the first backward. A row-sparse gradient is made dense on first call.
+  Tensor grad() const;
+  /// The gradient as rows, if every contribution so far came from embedding look-ups with sparse gradients.
+  std::optional<RowGradient> row_grad() const;
+  void set_grad(const Tensor& gradient);
+  void clear_grad();
+  /// Accumulates gradients into the leaves this tensor was computed from. See BackwardOptions for seed and retention.
+  void backward() const;
+  void backward(const BackwardOptions& options) const;
+
+  /// Counts in-place writes to the storage.
+  std::uint64_t version() const;
+  /// True if both handles mean the very same tensor.
+  bool same_as(const Tensor& other) const { return body_ == other.body_; }
+  const std::shared_ptr<TensorBody>& body() const { return body_; }
+  explicit Tensor(std::shared_ptr<TensorBody> body) : body_(std::move(body)) {}
+
+ private:
+  std::shared_ptr<TensorBody> body_;
+};
+
+/// Tensors made from nothing; float32 on the CPU unless told otherwise.
+Tensor empty_like(const Tensor& like);
+Tensor zeros(const Shape& shape, DType dtype = DType::float32, Device device = Device::cpu());
+Tensor zeros_like(const Tensor& like);
+Tensor ones(const Shape& shape, DType dtype = DType::float32, Device device = Device::cpu());
+Tensor full(const Shape& shape, double value, DType dtype = DType::float32, Device device = Device::cpu());
+/// 0, 1, ..., count-1.
+Tensor arange(std::int64_t count, DType dtype = DType::int64, Device device = Device::cpu());
+/// Standard normal (Box-Muller on Philox) or uniform in [low, high); the same numbers for any number of threads.
+Tensor randn(const Shape& shape, DType dtype = DType::float32);
+Tensor randn(const Shape& shape, DType dtype, RandomGenerator& generator);
+Tensor rand_uniform(const Shape& shape, double low = 0, double high = 1, DType dtype = DType::float32);
+Tensor rand_uniform(const Shape& shape, double low, double high, DType dtype, RandomGenerator& generator);
+
+}  // namespace bough

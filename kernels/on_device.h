@@ -1,0 +1,38 @@
+#pragma once
+
+#include <fmt/format.h>
+
+#include <initializer_list>
+#include <string_view>
+
+#include "bough/core/tensor.h"
+
+namespace bough {
+
+/// Tags that pick a backend by overload: every kernel is `name(Cpu, views...)`, and on a GPU `name(Cuda, views...)`.
+struct Cpu {};
+
+/// DeviceError unless all defined tensors are on one device.
+void require_same_device(std::string_view where, std::initializer_list<Tensor> tensors);
+
+/// Calls f(backend, TypeTag<T>) for the device and floating type of `tensor`: the one place where an operation chooses.
+template <typename F>
+void on_device(std::string_view where, const Tensor& tensor, F&& f) {
+  if (tensor.device().kind != Device::Kind::cpu) {
+    throw DeviceError(where, fmt::format("has no kernel for {} in this build; use Device::cpu()",
+                                         to_string(tensor.device())));
+  }
+  visit_floating(where, tensor.dtype(), [&](auto type) { f(Cpu{}, type); });
+}
+
+/// The same for operations that take every element type.
+template <typename F>
+void on_device_any_type(std::string_view where, const Tensor& tensor, F&& f) {
+  if (tensor.device().kind != Device::Kind::cpu) {
+    throw DeviceError(where, fmt::format("has no kernel for {} in this build; use Device::cpu()",
+                                         to_string(tensor.device())));
+  }
+  visit_dtype(tensor.dtype(), [&](auto type) { f(Cpu{}, type); });
+}
+
+}  // namespace bough

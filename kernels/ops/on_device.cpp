@@ -1,0 +1,17 @@
+#include "kernels/on_device.h"
+
+namespace bough {
+
+void require_same_device(std::string_view where, std::initializer_list<Tensor> tensors) {
+  const Tensor* first = nullptr;
+  for (const Tensor& tensor : tensors) {
+    if (!tensor.defined()) continue;
+    if (first == nullptr) first = &tensor;
+    if (!(tensor.device() == first->device())) {
+      throw DeviceError(where, fmt::format("one tensor is on {}, another on {}; to(device) moves them together",
+                                           to_string(first->device()), to_string(tensor.device())));
+    }
+  }
+}
+
+}  // namespace bough

@@ -1,0 +1,130 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <unordered_set>
+
+#include "src/autograd/gradient_node.h"
+#include "src/core/tensor_body.h"
+
+namespace bough {
+namespace {
+
+/// A node that gradients have reached, and what has arrived for each of its outputs.
+struct Pending {
+  std::shared_ptr<GradientNode> node;
+  std::vector<Gradient> gradients;
+};
+
+/// Looks at the whole history before anything is computed, so that misuse leaves no half-added gradients behind.
+void require_usable_history(GradientNode* root) {
+  std::unordered_set<GradientNode*> seen{root};
+  std::vector<GradientNode*> open{root};
+  while (!open.empty()) {
+    GradientNode* node = open.back();
+    open.pop_back();
+    node->require_usable();
+    for (const GradientNode::Input& input : node->inputs) {
+      if (input.node != nullptr && seen.insert(input.node.get()).second) open.push_back(input.node.get());
+    }
+  }
+}
+
+Gradients run(GradientNode& node, std::vector<Gradient> arrived, bool retain) {
+  std::vector<Tensor> gradients, saved;
+  for (std::size_t i = 0; i < arrived.size(); ++i) {
+    const GradientNode::Output& output = node.outputs[i];
+    gradients.push_back(arrived[i].defined() ? to_dense(arrived[i], output.shape)
+                                             : zeros(output.shape, output.dtype, output.device));
+  }
+  arrived.clear();
+  for (const GradientNode::Saved& entry : node.saved) saved.push_back(entry.tensor);
+  std::vector<bool> needs;
+  for (const GradientNode::Input& input : node.inputs) needs.push_back(input.wanted());
+
+  const BackwardFunction backward = retain ? node.backward : std::move(node.backward);
+  if (!retain) node.release();
+  return backward(BackwardCall(std::move(gradients), std::move(saved), std::move(needs)));
+}
+
+void require_fitting(const GradientNode& node, const Gradients& gradients) {
+  if (gradients.size() != node.inputs.size()) {
+    throw AutogradError("backward", fmt::format("'{}' has {} inputs, its backward returned {} gradients", node.name,
+                                                node.inputs.size(), gradients.size()));
+  }
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    if (!gradients[i].defined() || gradients[i].is_sparse() || !node.inputs[i].wanted()) continue;
+    const Tensor& gradient = gradients[i].dense();
+    const GradientNode::Input& input = node.inputs[i];
+    if (!(gradient.shape() == input.shape) || gradient.dtype() != input.dtype) {
+      throw AutogradError("backward", fmt::format("'{}' returned a gradient {} {} for input {}, which is {} {}", node.name,
+                                                  name_of(gradient.dtype()), to_string(gradient.shape()), i,
+                                                  name_of(input.dtype), to_string(input.shape)));
+    }
+  }
+}
+
+Tensor seed_of(const Tensor& tensor, const Tensor& given) {
+  if (!given.defined()) {
+    if (tensor.elements() != 1) {
+      throw AutogradError("backward", fmt::format("a tensor of shape {} has no gradient of its own; reduce it to one "
+                                                  "element or pass BackwardOptions::gradient",
+                                                  to_string(tensor.shape())));
+    }
+    return ones(tensor.shape(), tensor.dtype(), tensor.device());
+  }
+  if (!(given.shape() == tensor.shape()) || given.dtype() != tensor.dtype()) {
+    throw AutogradError("backward", fmt::format("the tensor is {} {}, the gradient given for it {} {}; they must be equal",
+                                                name_of(tensor.dtype()), to_string(tensor.shape()),
+                                                name_of(given.dtype()), to_string(given.shape())));
+  }
+  return given.detach();
+}
+
+}  // namespace
+
+void Tensor::backward() const { backward(BackwardOptions{}); }
+
+void Tensor::backward(const BackwardOptions& options) const {
+  if (!requires_grad()) {
+    throw AutogradError("backward", "nothing this tensor was computed from requires a gradient, or it was computed under "
+                                    "NoGrad");
+  }
+  Tensor seed = seed_of(*this, options.gradient);
+  const NoGrad no_grad;
+  if (body_->node == nullptr) {
+    accumulate_leaf_gradient(*body_, std::move(seed));
+    return;
+  }
+  require_usable_history(body_->node.get());
+
+  // Later operations first: when a node's turn comes, all that use its outputs have had theirs.
+  std::map<std::uint64_t, Pending, std::greater<>> pending;
+  const auto deliver = [&pending](const std::shared_ptr<GradientNode>& node, std::size_t output, Gradient gradient) {
+    Pending& entry = pending[node->sequence];
+    if (entry.node == nullptr) {
+      entry.node = node;
+      entry.gradients.resize(node->outputs.size());
+    }
+    accumulate_gradient(entry.gradients[output], std::move(gradient));
+  };
+
+  deliver(body_->node, body_->output, std::move(seed));
+  while (!pending.empty()) {
+    Pending current = std::move(pending.extract(pending.begin()).mapped());
+    GradientNode& node = *current.node;
+    Gradients gradients = run(node, std::move(current.gradients), options.retain_graph);
+    require_fitting(node, gradients);
+    for (std::size_t i = 0; i < gradients.size(); ++i) {
+      const GradientNode::Input& input = node.inputs[i];
+      if (!gradients[i].defined()) continue;
+      if (input.node != nullptr) {
+        deliver(input.node, input.output, std::move(gradients[i]));
+      } else if (input.leaf != nullptr) {
+        accumulate_leaf_gradient(*input.leaf, std::move(gradients[i]));
+      }
+    }
+  }
+}
+
+}  // namespace bough

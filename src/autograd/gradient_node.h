@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "bough/autograd/autograd.h"
+
+namespace bough {
+
+/// One recorded operation. Nodes point to the nodes of their inputs, so a tensor keeps exactly the history it needs.
+class GradientNode {
+ public:
+  struct Input {
+    std::shared_ptr<GradientNode> node;  ///< the operation that made it; null for leaves
+    std::size_t output = 0;
+    std::shared_ptr<TensorBody> leaf;  ///< where the gradient goes if there is no node; null if nobody wants it
+    Shape shape;
+    DType dtype = DType::float32;
+    bool wanted() const { return node != nullptr || leaf != nullptr; }
+  };
+  struct Output {
+    Shape shape;
+    DType dtype = DType::float32;
+    Device device;
+  };
+  struct Saved {
+    Tensor tensor;
+    std::uint64_t version = 0;
+  };
+
+  GradientNode() = default;
+  GradientNode(const GradientNode&) = delete;
+  GradientNode& operator=(const GradientNode&) = delete;
+  /// Takes chains apart one by one: the plain destructor would recurse once per operation and overflow the stack.
+  ~GradientNode();
+
+  /// AutogradError if the node was released or a saved tensor has been overwritten since.
+  void require_usable() const;
+  /// Forgets what only backward needs.
+  void release();
+
+  std::string_view name;
+  std::uint64_t sequence = 0;  ///< grows with creation: an operation always comes after those of its inputs
+  std::vector<Input> inputs;
+  std::vector<Output> outputs;
+  std::vector<Saved> saved;
+  BackwardFunction backward;
+  bool released = false;
+};
+
+/// into += addition. Reuses a buffer only if nobody else can see it.
+void accumulate_gradient(Gradient& into, Gradient addition);
+
+/// The same, for a gradient a user can read: never shares a buffer with anybody.
+void accumulate_leaf_gradient(TensorBody& leaf, Gradient addition);
+
+/// Row gradients as a tensor of the full shape.
+Tensor to_dense(const Gradient& gradient, const Shape& shape);
+
+}  // namespace bough

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "bough/core/device.h"
+#include "bough/core/memory.h"
+
+namespace bough {
+
+/// Hands out 64-byte aligned blocks of one device and keeps freed ones by size for the next request, so that a training
+/// step whose shapes repeat never reaches the system. Thread-safe.
+class PooledAllocator {
+ public:
+  struct Block {
+    void* address = nullptr;
+    std::size_t bytes = 0;  ///< the size class
+    int tag = 0;
+  };
+
+  explicit PooledAllocator(Device device) : device_(device) {}
+  ~PooledAllocator();
+  PooledAllocator(const PooledAllocator&) = delete;
+  PooledAllocator& operator=(const PooledAllocator&) = delete;
+
+  /// At least `bytes` bytes under the calling thread's tag. On failure releases the cache and tries again, then throws
+  /// AllocationError naming the size and the largest users.
+  Block allocate(std::size_t bytes);
+  void free(const Block& block) noexcept;
+
+  MemoryStatistics statistics() const;
+  void reset_peak();
+  void release_cache() noexcept;
+  void set_limit(std::int64_t bytes);
+
+ private:
+  struct Usage {
+    std::int64_t now = 0;
+    std::int64_t peak = 0;
+    void add(std::int64_t bytes);
+  };
+
+  void* from_system(std::size_t bytes) noexcept;
+  void to_system(void* address) noexcept;
+  void release_cache_locked() noexcept;
+  MemoryStatistics statistics_locked() const;
+  [[noreturn]] void fail(std::size_t bytes, const char* reason) const;
+
+  const Device device_;
+  mutable std::mutex mutex_;
+  std::map<std::size_t, std::vector<void*>> cache_;
+  Usage total_;
+  std::vector<Usage> by_tag_;
+  std::int64_t cached_ = 0;
+  std::int64_t system_allocations_ = 0;
+  std::int64_t limit_ = 0;
+};
+
+/// The allocator of a device; DeviceError if it does not exist here. Lives until the process ends.
+PooledAllocator& allocator_of(Device device);
+
+}  // namespace bough

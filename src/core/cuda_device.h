@@ -1,0 +1,17 @@
+#pragma once
+
+#include <cstddef>
+
+/// What the runtime needs of CUDA. src/cuda has it on a GPU; src/no_cuda has the same symbols for builds without it,
+/// where every call but cuda_device_count throws DeviceError with a hint.
+namespace bough {
+
+/// 0 where the build or the machine has no CUDA; never throws.
+int cuda_device_count();
+/// Null when the device has no memory left.
+void* cuda_allocate(int device, std::size_t bytes);
+void cuda_free(int device, void* address) noexcept;
+enum class CopyDirection { host_to_device, device_to_host, device_to_device };
+void cuda_copy(int device, void* target, const void* source, std::size_t bytes, CopyDirection direction);
+
+}  // namespace bough

@@ -1,0 +1,85 @@
+#include "bough/core/parallel.h"
+
+#include <fmt/format.h>
+#include <oneapi/tbb/global_control.h>
+#include <oneapi/tbb/info.h>
+#include <oneapi/tbb/parallel_for.h>
+#include <oneapi/tbb/task_arena.h>
+
+#include <charconv>
+#include <cstdlib>
+#include <optional>
+#include <string_view>
+
+#include "bough/core/errors.h"
+
+namespace bough {
+namespace {
+
+constexpr int max_threads = 1024;
+
+void require_thread_count(const char* where, std::string_view text, int count) {
+  if (count < 1 || count > max_threads) {
+    throw ConfigError(where, fmt::format("must be a whole number from 1 to {}, not '{}'", max_threads, text));
+  }
+}
+
+int initial_threads() {
+  const char* text = std::getenv("BOUGH_THREADS");
+  if (text == nullptr || *text == '\0') return oneapi::tbb::info::default_concurrency();
+  const std::string_view view = text;
+  int count = 0;
+  const auto [end, error] = std::from_chars(view.data(), view.data() + view.size(), count);
+  require_thread_count("BOUGH_THREADS", view, error == std::errc() && end == view.data() + view.size() ? count : 0);
+  return count;
+}
+
+/// The threads of the process: made on first use, remade when the number changes.
+class Workers {
+ public:
+  Workers() { resize(initial_threads()); }
+
+  int count() const { return count_; }
+  oneapi::tbb::task_arena& arena() { return *arena_; }
+
+  void resize(int count) {
+    // Without raising the limit TBB would never use more threads than cores, and tests with 7 would prove nothing.
+    limit_.emplace(oneapi::tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(count));
+    arena_.emplace(count);
+    count_ = count;
+  }
+
+ private:
+  int count_ = 1;
+  std::optional<oneapi::tbb::global_control> limit_;
+  std::optional<oneapi::tbb::task_arena> arena_;
+};
+
+Workers& workers() {
+  static Workers instance;
+  return instance;
+}
+
+}  // namespace
+
+int num_threads() { return workers().count(); }
+
+void set_num_threads(int count) {
+  require_thread_count("set_num_threads", std::to_string(count), count);
+  if (count != workers().count()) workers().resize(count);
+}
+
+void parallel_chunks(std::int64_t count, std::int64_t chunk, FunctionRef<void(std::int64_t, std::int64_t)> body) {
+  if (count <= 0) return;
+  const std::int64_t pieces = num_chunks(count, chunk);
+  const auto run = [&](std::int64_t piece) { body(piece * chunk, std::min(count, (piece + 1) * chunk)); };
+  if (pieces == 1 || workers().count() == 1) {
+    for (std::int64_t piece = 0; piece < pieces; ++piece) run(piece);
+    return;
+  }
+  workers().arena().execute([&] {
+    oneapi::tbb::parallel_for(std::int64_t{0}, pieces, run);
+  });
+}
+
+}  // namespace bough

@@ -1,0 +1,18 @@
+#include "bough/core/errors.h"
+#include "src/core/cuda_device.h"
+
+namespace bough {
+namespace {
+
+[[noreturn]] void no_cuda() {
+  throw DeviceError("cuda", "this build of bough has no CUDA backend; use Device::cpu(), or --device cpu");
+}
+
+}  // namespace
+
+int cuda_device_count() { return 0; }
+void* cuda_allocate(int, std::size_t) { no_cuda(); }
+void cuda_free(int, void*) noexcept {}
+void cuda_copy(int, void*, const void*, std::size_t, CopyDirection) { no_cuda(); }
+
+}  // namespace bough

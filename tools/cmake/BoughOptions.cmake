@@ -1,0 +1,55 @@
+# Compiler settings shared by every target, and the two functions that folders use to declare theirs.
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
+set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
+set(CMAKE_INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR};$ORIGIN")
+
+find_program(BOUGH_CCACHE ccache)
+if(BOUGH_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${BOUGH_CCACHE})
+endif()
+
+add_library(bough_options INTERFACE)
+target_compile_options(bough_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor
+                       # GCC 12 sees overlaps in std::string that are not there (its bug 105329).
+                       $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
+                       $<$<BOOL:${BOUGH_WERROR}>:-Werror>)
+if(BOUGH_SANITIZE)
+  target_compile_options(bough_options INTERFACE -fsanitize=${BOUGH_SANITIZE} -fno-omit-frame-pointer
+                         -fno-sanitize-recover=all)
+  target_link_options(bough_options INTERFACE -fsanitize=${BOUGH_SANITIZE})
+endif()
+
+# bough_library(core SOURCES ... PUBLIC ... PRIVATE ...): the library of one folder, exported as bough::core.
+# --no-undefined makes an include against the direction of dependencies fail to link.
+function(bough_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
+  set(target bough_${name})
+  add_library(${target} ${ARG_SOURCES})
+  add_library(bough::${name} ALIAS ${target})
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${name} VERSION ${PROJECT_VERSION} SOVERSION 0
+                        POSITION_INDEPENDENT_CODE ON)
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+                             $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>
+                             PRIVATE ${PROJECT_SOURCE_DIR})
+  target_link_libraries(${target} PUBLIC ${ARG_PUBLIC} PRIVATE "$<BUILD_INTERFACE:${ARG_PRIVATE}>" $<BUILD_INTERFACE:bough_options>)
+  if(BUILD_SHARED_LIBS AND NOT BOUGH_SANITIZE AND NOT APPLE)
+    target_link_options(${target} PRIVATE -Wl,--no-undefined)
+  endif()
+  set_property(GLOBAL APPEND PROPERTY BOUGH_LIBRARIES ${target})
+endfunction()
+
+# bough_test(name SOURCES ... LIBRARIES ...): one GoogleTest program, each of its cases a ctest test.
+function(bough_test name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
+  target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} bough_options GTest::gtest_main GTest::gmock)
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 600)
+endfunction()
