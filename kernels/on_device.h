@@ -19,8 +19,8 @@ void require_same_device(std::string_view where, std::initializer_list<Tensor> t
 template <typename F>
 void on_device(std::string_view where, const Tensor& tensor, F&& f) {
   if (tensor.device().kind != Device::Kind::cpu) {
-    throw DeviceError(where, fmt::format("has no kernel for {} in this build; use Device::cpu()",
-                                         to_string(tensor.device())));
+    throw DeviceError(where,
+                      fmt::format("has no kernel for {} in this build; use Device::cpu()", to_string(tensor.device())));
   }
   visit_floating(where, tensor.dtype(), [&](auto type) { f(Cpu{}, type); });
 }
@@ -29,8 +29,8 @@ void on_device(std::string_view where, const Tensor& tensor, F&& f) {
 template <typename F>
 void on_device_any_type(std::string_view where, const Tensor& tensor, F&& f) {
   if (tensor.device().kind != Device::Kind::cpu) {
-    throw DeviceError(where, fmt::format("has no kernel for {} in this build; use Device::cpu()",
-                                         to_string(tensor.device())));
+    throw DeviceError(where,
+                      fmt::format("has no kernel for {} in this build; use Device::cpu()", to_string(tensor.device())));
   }
   visit_dtype(tensor.dtype(), [&](auto type) { f(Cpu{}, type); });
 }

@@ -57,8 +57,8 @@ void require_fitting(const GradientNode& node, const Gradients& gradients) {
     const Tensor& gradient = gradients[i].dense();
     const GradientNode::Input& input = node.inputs[i];
     if (!(gradient.shape() == input.shape) || gradient.dtype() != input.dtype) {
-      throw AutogradError("backward", fmt::format("'{}' returned a gradient {} {} for input {}, which is {} {}", node.name,
-                                                  name_of(gradient.dtype()), to_string(gradient.shape()), i,
+      throw AutogradError("backward", fmt::format("'{}' returned a gradient {} {} for input {}, which is {} {}",
+                                                  node.name, name_of(gradient.dtype()), to_string(gradient.shape()), i,
                                                   name_of(input.dtype), to_string(input.shape)));
     }
   }
@@ -74,9 +74,10 @@ Tensor seed_of(const Tensor& tensor, const Tensor& given) {
     return ones(tensor.shape(), tensor.dtype(), tensor.device());
   }
   if (!(given.shape() == tensor.shape()) || given.dtype() != tensor.dtype()) {
-    throw AutogradError("backward", fmt::format("the tensor is {} {}, the gradient given for it {} {}; they must be equal",
-                                                name_of(tensor.dtype()), to_string(tensor.shape()),
-                                                name_of(given.dtype()), to_string(given.shape())));
+    throw AutogradError(
+        "backward",
+        fmt::format("the tensor is {} {}, the gradient given for it {} {}; they must be equal", name_of(tensor.dtype()),
+                    to_string(tensor.shape()), name_of(given.dtype()), to_string(given.shape())));
   }
   return given.detach();
 }
@@ -87,8 +88,9 @@ void Tensor::backward() const { backward(BackwardOptions{}); }
 
 void Tensor::backward(const BackwardOptions& options) const {
   if (!requires_grad()) {
-    throw AutogradError("backward", "nothing this tensor was computed from requires a gradient, or it was computed under "
-                                    "NoGrad");
+    throw AutogradError("backward",
+                        "nothing this tensor was computed from requires a gradient, or it was computed under "
+                        "NoGrad");
   }
   Tensor seed = seed_of(*this, options.gradient);
   const NoGrad no_grad;

@@ -21,15 +21,16 @@ Tensor apply(const CustomFunction& function, const std::vector<Tensor>& inputs) 
   return record({.name = function.name,
                  .inputs = inputs,
                  .saved = std::move(saved),
-                 .backward = [backward = function.backward, count = inputs.size()](const BackwardCall& call) {
-                   std::vector<Tensor> kept;
-                   for (std::size_t i = 0; i < count; ++i) kept.push_back(call.saved(i));
-                   Gradients gradients;
-                   for (Tensor& gradient : backward(kept, call.saved(count), call.gradient())) {
-                     gradients.emplace_back(std::move(gradient));
-                   }
-                   return gradients;
-                 }},
+                 .backward =
+                     [backward = function.backward, count = inputs.size()](const BackwardCall& call) {
+                       std::vector<Tensor> kept;
+                       for (std::size_t i = 0; i < count; ++i) kept.push_back(call.saved(i));
+                       Gradients gradients;
+                       for (Tensor& gradient : backward(kept, call.saved(count), call.gradient())) {
+                         gradients.emplace_back(std::move(gradient));
+                       }
+                       return gradients;
+                     }},
                 output);
 }
 

@@ -32,9 +32,8 @@ RowGradient merge_rows(const RowGradient& a, const RowGradient& b) {
                      zeros(a.values.shape().with(0, static_cast<std::int64_t>(rows.size())), a.values.dtype())};
   const auto positions = [&rows](const Tensor& index) {
     Tensor result = empty_like(index);
-    std::ranges::transform(index.span<std::int64_t>(), result.data<std::int64_t>(), [&rows](std::int64_t row) {
-      return std::ranges::lower_bound(rows, row) - rows.begin();
-    });
+    std::ranges::transform(index.span<std::int64_t>(), result.data<std::int64_t>(),
+                           [&rows](std::int64_t row) { return std::ranges::lower_bound(rows, row) - rows.begin(); });
     return result;
   };
   add_rows({positions(a.rows), a.values}, merged.values);

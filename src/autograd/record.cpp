@@ -87,15 +87,17 @@ GradientNode::~GradientNode() {
 
 void GradientNode::require_usable() const {
   if (released) {
-    throw AutogradError("backward", fmt::format("'{}' has been run backward before and its saved tensors are gone; pass "
-                                                "retain_graph = true to the first call",
-                                                name));
+    throw AutogradError("backward",
+                        fmt::format("'{}' has been run backward before and its saved tensors are gone; pass "
+                                    "retain_graph = true to the first call",
+                                    name));
   }
   for (const Saved& entry : saved) {
     if (entry.tensor.defined() && entry.tensor.version() != entry.version) {
-      throw AutogradError("backward", fmt::format("a tensor of shape {} that '{}' needs for its gradient was written in "
-                                                  "place after it was used; write to a clone()",
-                                                  to_string(entry.tensor.shape()), name));
+      throw AutogradError("backward",
+                          fmt::format("a tensor of shape {} that '{}' needs for its gradient was written in "
+                                      "place after it was used; write to a clone()",
+                                      to_string(entry.tensor.shape()), name));
     }
   }
 }
@@ -112,9 +114,10 @@ bool Tensor::is_leaf() const { return !defined() || body_->node == nullptr; }
 Tensor& Tensor::set_requires_grad(bool value) {
   if (!defined()) throw AutogradError("set_requires_grad", "the tensor is undefined; it was never given a value");
   if (!is_leaf()) {
-    throw AutogradError("set_requires_grad", fmt::format("the tensor was made by '{}'; only leaves can be told, detach() "
-                                                         "gives one",
-                                                         body_->node->name));
+    throw AutogradError("set_requires_grad",
+                        fmt::format("the tensor was made by '{}'; only leaves can be told, detach() "
+                                    "gives one",
+                                    body_->node->name));
   }
   if (value && !is_floating(dtype())) {
     throw AutogradError("set_requires_grad",
@@ -137,9 +140,9 @@ std::optional<RowGradient> Tensor::row_grad() const {
 
 void Tensor::set_grad(const Tensor& gradient) {
   if (!(gradient.shape() == shape()) || gradient.dtype() != dtype()) {
-    throw ShapeError("set_grad", fmt::format("the tensor is {} {}, the gradient {} {}; they must be equal",
-                                             name_of(dtype()), to_string(shape()), name_of(gradient.dtype()),
-                                             to_string(gradient.shape())));
+    throw ShapeError("set_grad",
+                     fmt::format("the tensor is {} {}, the gradient {} {}; they must be equal", name_of(dtype()),
+                                 to_string(shape()), name_of(gradient.dtype()), to_string(gradient.shape())));
   }
   body_->gradient = gradient;
 }

@@ -8,7 +8,8 @@
 namespace bough {
 namespace {
 
-/// Fills the tensor with make(stream block) -> 4 numbers at a time; element i comes from block i/4 whatever the threads.
+/// Fills the tensor with make(stream block) -> 4 numbers at a time; element i comes from block i/4 whatever the
+/// threads.
 template <typename MakeFour>
 Tensor fill_from_stream(const char* where, const Shape& shape, DType dtype, RandomGenerator& generator,
                         MakeFour make_four) {

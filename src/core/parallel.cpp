@@ -77,9 +77,7 @@ void parallel_chunks(std::int64_t count, std::int64_t chunk, FunctionRef<void(st
     for (std::int64_t piece = 0; piece < pieces; ++piece) run(piece);
     return;
   }
-  workers().arena().execute([&] {
-    oneapi::tbb::parallel_for(std::int64_t{0}, pieces, run);
-  });
+  workers().arena().execute([&] { oneapi::tbb::parallel_for(std::int64_t{0}, pieces, run); });
 }
 
 }  // namespace bough

@@ -20,8 +20,8 @@ Shape::Shape(std::span<const std::int64_t> extents) {
     if (extent == 0) {
       empty = true;
     } else if (__builtin_mul_overflow(elements_, extent, &elements_)) {
-      throw ShapeError("shape", fmt::format("the number of elements of [{}] does not fit in 64 bits",
-                                            fmt::join(extents, ", ")));
+      throw ShapeError("shape",
+                       fmt::format("the number of elements of [{}] does not fit in 64 bits", fmt::join(extents, ", ")));
     }
   }
   if (empty) elements_ = 0;
@@ -60,8 +60,9 @@ Shape broadcast_shapes(const char* where, const Shape& a, const Shape& b) {
     const std::int64_t left = axis <= a.rank() ? a[-axis] : 1;
     const std::int64_t right = axis <= b.rank() ? b[-axis] : 1;
     if (left != right && left != 1 && right != 1) {
-      throw ShapeError(where, fmt::format("shapes {} and {} do not broadcast: extents {} and {} differ and neither is 1",
-                                          to_string(a), to_string(b), left, right));
+      throw ShapeError(where,
+                       fmt::format("shapes {} and {} do not broadcast: extents {} and {} differ and neither is 1",
+                                   to_string(a), to_string(b), left, right));
     }
     extents[rank - axis] = left == 1 ? right : left;
   }

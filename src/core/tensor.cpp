@@ -26,8 +26,8 @@ std::byte* typed_bytes(const char* where, const Tensor& tensor) {
                                        name_of(dtype_of<T>())));
   }
   if (body.storage->device().kind != Device::Kind::cpu) {
-    throw DeviceError(where, fmt::format("the tensor is on {}; to(Device::cpu()) brings it here",
-                                         to_string(body.storage->device())));
+    throw DeviceError(
+        where, fmt::format("the tensor is on {}; to(Device::cpu()) brings it here", to_string(body.storage->device())));
   }
   return body.bytes();
 }
@@ -36,8 +36,9 @@ TensorBody& writable_body(const char* where, Tensor& tensor) {
   body_of(where, tensor);
   TensorBody& body = *tensor.body();
   if (body.node != nullptr) {
-    throw AutogradError(where, "cannot write in place to a tensor that an operation has made and autograd has "
-                               "recorded; write to detach() if that is meant");
+    throw AutogradError(where,
+                        "cannot write in place to a tensor that an operation has made and autograd has "
+                        "recorded; write to detach() if that is meant");
   }
   if (body.requires_grad && grad_enabled()) {
     throw AutogradError(where, "cannot write in place to a leaf that requires a gradient; wrap the update in NoGrad");
@@ -184,8 +185,8 @@ Tensor Tensor::reshape(const Shape& shape) const {
 Tensor Tensor::rows(std::int64_t begin, std::int64_t end) const {
   const TensorBody& body = body_of("rows", *this);
   if (body.shape.rank() == 0 || begin < 0 || end < begin || end > body.shape[0]) {
-    throw ShapeError("rows", fmt::format("rows {} to {} are not in a tensor of shape {}", begin, end,
-                                         to_string(body.shape)));
+    throw ShapeError("rows",
+                     fmt::format("rows {} to {} are not in a tensor of shape {}", begin, end, to_string(body.shape)));
   }
   const std::int64_t skipped = begin * body.shape.row_width();
   return record({.name = "rows",

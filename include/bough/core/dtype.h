@@ -20,10 +20,14 @@ struct TypeTag {
 
 template <typename T>
 constexpr DType dtype_of() {
-  if constexpr (std::is_same_v<T, float>) return DType::float32;
-  else if constexpr (std::is_same_v<T, double>) return DType::float64;
-  else if constexpr (std::is_same_v<T, std::int32_t>) return DType::int32;
-  else if constexpr (std::is_same_v<T, std::int64_t>) return DType::int64;
+  if constexpr (std::is_same_v<T, float>)
+    return DType::float32;
+  else if constexpr (std::is_same_v<T, double>)
+    return DType::float64;
+  else if constexpr (std::is_same_v<T, std::int32_t>)
+    return DType::int32;
+  else if constexpr (std::is_same_v<T, std::int64_t>)
+    return DType::int64;
   else {
     static_assert(std::is_same_v<T, bool>, "tensors hold float, double, int32_t, int64_t or bool");
     return DType::boolean;
@@ -32,22 +36,32 @@ constexpr DType dtype_of() {
 
 constexpr std::size_t size_of(DType dtype) {
   switch (dtype) {
-    case DType::float32: return sizeof(float);
-    case DType::float64: return sizeof(double);
-    case DType::int32: return sizeof(std::int32_t);
-    case DType::int64: return sizeof(std::int64_t);
-    case DType::boolean: return sizeof(bool);
+    case DType::float32:
+      return sizeof(float);
+    case DType::float64:
+      return sizeof(double);
+    case DType::int32:
+      return sizeof(std::int32_t);
+    case DType::int64:
+      return sizeof(std::int64_t);
+    case DType::boolean:
+      return sizeof(bool);
   }
   return 0;
 }
 
 constexpr std::string_view name_of(DType dtype) {
   switch (dtype) {
-    case DType::float32: return "float32";
-    case DType::float64: return "float64";
-    case DType::int32: return "int32";
-    case DType::int64: return "int64";
-    case DType::boolean: return "bool";
+    case DType::float32:
+      return "float32";
+    case DType::float64:
+      return "float64";
+    case DType::int32:
+      return "int32";
+    case DType::int64:
+      return "int64";
+    case DType::boolean:
+      return "bool";
   }
   return "?";
 }
@@ -59,11 +73,16 @@ constexpr bool is_integer(DType dtype) { return dtype == DType::int32 || dtype =
 template <typename F>
 decltype(auto) visit_dtype(DType dtype, F&& f) {
   switch (dtype) {
-    case DType::float32: return f(TypeTag<float>{});
-    case DType::float64: return f(TypeTag<double>{});
-    case DType::int32: return f(TypeTag<std::int32_t>{});
-    case DType::int64: return f(TypeTag<std::int64_t>{});
-    case DType::boolean: break;
+    case DType::float32:
+      return f(TypeTag<float>{});
+    case DType::float64:
+      return f(TypeTag<double>{});
+    case DType::int32:
+      return f(TypeTag<std::int32_t>{});
+    case DType::int64:
+      return f(TypeTag<std::int64_t>{});
+    case DType::boolean:
+      break;
   }
   return f(TypeTag<bool>{});
 }

@@ -22,8 +22,7 @@ template <typename Result, typename... Arguments>
 class FunctionRef<Result(Arguments...)> {
  public:
   template <typename F>
-    requires(!std::is_same_v<std::remove_cvref_t<F>, FunctionRef>)
-  FunctionRef(F&& f)
+  requires(!std::is_same_v<std::remove_cvref_t<F>, FunctionRef>) FunctionRef(F&& f)
       : target_(const_cast<void*>(static_cast<const void*>(std::addressof(f)))),
         call_([](void* target, Arguments... arguments) -> Result {
           return (*static_cast<std::remove_reference_t<F>*>(target))(std::forward<Arguments>(arguments)...);

@@ -1,0 +1,55 @@
+#pragma once
+
+#include "bough/autograd/autograd.h"
+
+/// Tiny operations written straight on the tape, so that its tests depend on nothing else.
+namespace bough::tape_test {
+
+template <typename F>
+Tensor map(const Tensor& x, F f) {
+  Tensor y = empty_like(x);
+  for (std::int64_t i = 0; i < x.elements(); ++i) y.data<double>()[i] = f(i);
+  return y;
+}
+
+inline Tensor square(const Tensor& x) {
+  const double* in = x.data<double>();
+  return record(
+      {.name = "square",
+       .inputs = {x},
+       .saved = {x},
+       .backward = [](const BackwardCall& call) -> Gradients {
+         const Tensor& saved = call.saved(0);
+         const Tensor& dy = call.gradient();
+         return {map(saved, [&](std::int64_t i) { return 2 * saved.data<double>()[i] * dy.data<double>()[i]; })};
+       }},
+      map(x, [&](std::int64_t i) { return in[i] * in[i]; }));
+}
+
+inline Tensor add(const Tensor& a, const Tensor& b) {
+  return record({.name = "add",
+                 .inputs = {a, b},
+                 .backward = [](const BackwardCall& call) -> Gradients {
+                   return {call.gradient(), call.gradient()};
+                 }},
+                map(a, [&](std::int64_t i) { return a.data<double>()[i] + b.data<double>()[i]; }));
+}
+
+inline Tensor total(const Tensor& x) {
+  Tensor y = zeros({}, DType::float64);
+  for (std::int64_t i = 0; i < x.elements(); ++i) y.data<double>()[0] += x.data<double>()[i];
+  return record({.name = "total",
+                 .inputs = {x},
+                 .backward = [shape = x.shape()](const BackwardCall& call) -> Gradients {
+                   return {full(shape, call.gradient().item<double>(), DType::float64)};
+                 }},
+                y);
+}
+
+inline Tensor leaf(const std::vector<double>& values) {
+  Tensor x = Tensor::from_vector(values, {static_cast<std::int64_t>(values.size())});
+  x.set_requires_grad(true);
+  return x;
+}
+
+}  // namespace bough::tape_test
