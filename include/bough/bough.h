@@ -12,3 +12,4 @@
 #include "bough/core/random.h"
 #include "bough/core/shape.h"
 #include "bough/core/tensor.h"
+#include "bough/core/version.h"

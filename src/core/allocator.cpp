@@ -153,7 +153,7 @@ void PooledAllocator::set_limit(std::int64_t bytes) {
   limit_ = bytes;
 }
 
-void* PooledAllocator::from_system(std::size_t bytes) noexcept {
+void* PooledAllocator::from_system(std::size_t bytes) {
   if (device_.kind == Device::Kind::cuda) return cuda_allocate(device_.index, bytes);
   return std::aligned_alloc(alignment, bytes);
 }

@@ -44,7 +44,7 @@ class PooledAllocator {
     void add(std::int64_t bytes);
   };
 
-  void* from_system(std::size_t bytes) noexcept;
+  void* from_system(std::size_t bytes);
   void to_system(void* address) noexcept;
   void release_cache_locked() noexcept;
   MemoryStatistics statistics_locked() const;

@@ -3,11 +3,12 @@
 #include <cstddef>
 
 /// What the runtime needs of CUDA. src/cuda has it on a GPU; src/no_cuda has the same symbols for builds without it,
-/// where every call but cuda_device_count throws DeviceError with a hint.
+/// where all that needs a device throws DeviceError with a hint.
 namespace bough {
 
+bool built_with_cuda() noexcept;
 /// 0 where the build or the machine has no CUDA; never throws.
-int cuda_device_count();
+int cuda_device_count() noexcept;
 /// Null when the device has no memory left.
 void* cuda_allocate(int device, std::size_t bytes);
 void cuda_free(int device, void* address) noexcept;

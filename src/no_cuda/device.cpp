@@ -10,7 +10,8 @@ namespace {
 
 }  // namespace
 
-int cuda_device_count() { return 0; }
+bool built_with_cuda() noexcept { return false; }
+int cuda_device_count() noexcept { return 0; }
 void* cuda_allocate(int, std::size_t) { no_cuda(); }
 void cuda_free(int, void*) noexcept {}
 void cuda_copy(int, void*, const void*, std::size_t, CopyDirection) { no_cuda(); }

@@ -21,15 +21,18 @@ if(BOUGH_BUILD_TESTS)
 endif()
 
 # The serial OpenBLAS is called on tiles from TBB, so the threads are ours and results do not depend on their number.
-find_library(BOUGH_OPENBLAS NAMES openblas PATH_SUFFIXES openblas-serial NO_CACHE)
-find_path(BOUGH_OPENBLAS_INCLUDE NAMES cblas.h PATH_SUFFIXES openblas-serial ${CMAKE_LIBRARY_ARCHITECTURE}/openblas-serial NO_CACHE)
+# It is linked from its archive: the shared one has the same name as the threaded OpenBLAS, and which of them a program
+# gets is the machine's choice at run time.
+find_library(BOUGH_OPENBLAS NAMES libopenblas.a PATH_SUFFIXES openblas-serial NO_CACHE)
+find_path(BOUGH_OPENBLAS_INCLUDE NAMES cblas.h PATH_SUFFIXES ${CMAKE_LIBRARY_ARCHITECTURE}/openblas-serial NO_CACHE)
 if(NOT BOUGH_OPENBLAS OR NOT BOUGH_OPENBLAS_INCLUDE)
   message(FATAL_ERROR "bough needs the serial OpenBLAS; on Debian and Ubuntu: apt-get install libopenblas-serial-dev "
                       "(tools/setup does it)")
 endif()
 add_library(bough_openblas INTERFACE)
-target_include_directories(bough_openblas INTERFACE ${BOUGH_OPENBLAS_INCLUDE})
+target_include_directories(bough_openblas SYSTEM INTERFACE ${BOUGH_OPENBLAS_INCLUDE})
 target_link_libraries(bough_openblas INTERFACE ${BOUGH_OPENBLAS})
+target_link_options(bough_openblas INTERFACE LINKER:--exclude-libs,libopenblas.a)
 
 # Highway compiles each vectorised file once per instruction set and picks the best at run time. On x86 these are
 # the portable one (any machine), AVX2 and AVX-512; the ones between them would only lengthen the build.

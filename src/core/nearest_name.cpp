@@ -1,0 +1,45 @@
+#include "src/core/nearest_name.h"
+
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+namespace bough {
+namespace {
+
+/// Edit distance with swaps of neighbours (optimal string alignment), row by row.
+std::size_t edits_between(std::string_view left, std::string_view right) {
+  std::vector<std::size_t> before_last(right.size() + 1), last(right.size() + 1), row(right.size() + 1);
+  for (std::size_t j = 0; j <= right.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= left.size(); ++i) {
+    std::swap(before_last, last);
+    std::swap(last, row);
+    row[0] = i;
+    for (std::size_t j = 1; j <= right.size(); ++j) {
+      row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (left[i - 1] != right[j - 1])});
+      const bool swapped = i > 1 && j > 1 && left[i - 1] == right[j - 2] && left[i - 2] == right[j - 1];
+      if (swapped) row[j] = std::min(row[j], before_last[j - 2] + 1);
+    }
+  }
+  return row[right.size()];
+}
+
+}  // namespace
+
+std::string nearest_name(std::string_view wanted, std::span<const std::string> known) {
+  std::string nearest;
+  std::size_t fewest = std::numeric_limits<std::size_t>::max();
+  for (const std::string& name : known) {
+    const std::size_t longer = std::max(wanted.size(), name.size());
+    const std::size_t allowed = std::max<std::size_t>(1, longer / 3);
+    if (longer - std::min(wanted.size(), name.size()) > allowed) continue;
+    const std::size_t edits = edits_between(wanted, name);
+    if (edits <= allowed && edits < fewest && edits < longer) {
+      nearest = name;
+      fewest = edits;
+    }
+  }
+  return nearest;
+}
+
+}  // namespace bough

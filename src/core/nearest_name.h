@@ -1,0 +1,14 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace bough {
+
+/// What the user may have meant: the known name with the fewest edits (insertions, deletions, replacements and swaps of
+/// neighbours), the first of equals; empty if none is close, that is within a third of the longer length, at least 1.
+/// The hint at the end of an error about an unknown name.
+std::string nearest_name(std::string_view wanted, std::span<const std::string> known);
+
+}  // namespace bough

@@ -1,0 +1,37 @@
+#include "src/core/nearest_name.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace bough {
+namespace {
+
+const std::vector<std::string> known = {"version", "run", "graph", "generators", "bench"};
+
+TEST(NearestName, FindsTheNameBehindATypo) {
+  EXPECT_EQ(nearest_name("verison", known), "version");
+  EXPECT_EQ(nearest_name("grpah", known), "graph");
+  EXPECT_EQ(nearest_name("generator", known), "generators");
+  EXPECT_EQ(nearest_name("rn", known), "run");
+}
+
+TEST(NearestName, SaysNothingWhenNothingIsClose) {
+  EXPECT_EQ(nearest_name("transformer", known), "");
+  EXPECT_EQ(nearest_name("", known), "");
+  EXPECT_EQ(nearest_name("x", known), "");
+  EXPECT_EQ(nearest_name("run", {}), "");
+}
+
+TEST(NearestName, CountsASwapOfNeighboursOnce) {
+  const std::vector<std::string> names = {"abc"};
+  EXPECT_EQ(nearest_name("acb", names), "abc");
+}
+
+TEST(NearestName, TakesTheFirstOfEquals) {
+  const std::vector<std::string> names = {"cat", "bat"};
+  EXPECT_EQ(nearest_name("hat", names), "cat");
+}
+
+}  // namespace
+}  // namespace bough

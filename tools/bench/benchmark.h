@@ -1,0 +1,49 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "bough/core/parallel.h"
+
+/// What `bough bench NAME` runs. A benchmark is one file with one run_... function, listed in benchmarks.cpp.
+namespace bough::bench {
+
+struct Options {
+  int repeats = 7;  ///< timed calls; the median counts
+};
+
+/// One line of output: ours against a named peer measured in the same run.
+struct Result {
+  std::string case_name;         ///< "8192x512x512"
+  double milliseconds = 0;       ///< median
+  std::string peer;              ///< empty if there is none on this machine
+  double peer_milliseconds = 0;  ///< median
+  std::string note = {};         ///< anything else worth a word, e.g. "143 GFLOP/s"
+};
+
+/// Called with each result as soon as it is there.
+using Report = std::function<void(const Result&)>;
+
+struct Benchmark {
+  std::string name;
+  std::string description;
+  std::function<void(const Options&, const Report&)> run;
+};
+
+/// All of them, by name.
+const std::vector<Benchmark>& benchmarks();
+
+struct Times {
+  double ours = 0;
+  double peer = 0;
+};
+
+/// Median milliseconds of a call, after one that is not timed.
+double measure(const Options& options, FunctionRef<void()> call);
+/// The same for two calls in turns, so that both see the same noise of the machine.
+Times measure_both(const Options& options, FunctionRef<void()> ours, FunctionRef<void()> peer);
+
+void run_allocation(const Options& options, const Report& report);
+
+}  // namespace bough::bench

@@ -1,0 +1,12 @@
+#include "tools/bench/benchmark.h"
+
+namespace bough::bench {
+
+const std::vector<Benchmark>& benchmarks() {
+  static const std::vector<Benchmark> all = {
+      {"allocation", "a tensor's memory from the pool, against the system's allocator", run_allocation},
+  };
+  return all;
+}
+
+}  // namespace bough::bench

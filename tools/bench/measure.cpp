@@ -1,0 +1,41 @@
+#include <algorithm>
+#include <chrono>
+
+#include "tools/bench/benchmark.h"
+
+namespace bough::bench {
+namespace {
+
+double milliseconds_of(FunctionRef<void()> call) {
+  const auto start = std::chrono::steady_clock::now();
+  call();
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+}
+
+double median(std::vector<double> times) {
+  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
+  std::ranges::nth_element(times, middle);
+  return *middle;
+}
+
+}  // namespace
+
+double measure(const Options& options, FunctionRef<void()> call) {
+  call();
+  std::vector<double> times;
+  for (int i = 0; i < options.repeats; ++i) times.push_back(milliseconds_of(call));
+  return median(std::move(times));
+}
+
+Times measure_both(const Options& options, FunctionRef<void()> ours, FunctionRef<void()> peer) {
+  ours();
+  peer();
+  std::vector<double> our_times, peer_times;
+  for (int i = 0; i < options.repeats; ++i) {
+    our_times.push_back(milliseconds_of(ours));
+    peer_times.push_back(milliseconds_of(peer));
+  }
+  return {median(std::move(our_times)), median(std::move(peer_times))};
+}
+
+}  // namespace bough::bench

@@ -1,0 +1,45 @@
+#include "bough/core/version.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "bough/core/parallel.h"
+#include "tools/bough/commands.h"
+
+namespace bough::cli {
+namespace {
+
+void print_json(const BuildInformation& build) {
+  const nlohmann::ordered_json object = {
+      {"version", build.version},          {"compiler", build.compiler},
+      {"build_type", build.build_type},    {"instruction_set", build.instruction_set},
+      {"threads", num_threads()},          {"cuda", build.has_cuda},
+      {"cuda_devices", build.cuda_devices}};
+  fmt::print("{}\n", object.dump());
+}
+
+std::string describe_cuda(const BuildInformation& build) {
+  if (!build.has_cuda) return "not in this build";
+  return fmt::format("built in, {} {} found", build.cuda_devices, build.cuda_devices == 1 ? "device" : "devices");
+}
+
+void print_text(const BuildInformation& build) {
+  fmt::print("bough {}\n", build.version);
+  fmt::print("compiler         {}, {}\n", build.compiler, build.build_type);
+  fmt::print("instruction set  {}\n", build.instruction_set);
+  fmt::print("threads          {}\n", num_threads());
+  fmt::print("CUDA             {}\n", describe_cuda(build));
+}
+
+}  // namespace
+
+void add_version_command(Commands& commands) {
+  const auto json = std::make_shared<bool>(false);
+  CLI::App& command = commands.add("version", "Version, compiler, instruction set, threads and CUDA",
+                                   [json] { (*json ? print_json : print_text)(build_information()); });
+  command.add_flag("--json", *json, "One JSON object");
+}
+
+}  // namespace bough::cli

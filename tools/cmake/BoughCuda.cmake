@@ -1,0 +1,21 @@
+# Whether there is a CUDA backend: BOUGH_CUDA_FOLDER names the folder of sources that stand for it, real ones or those
+# that say it is not there.
+
+if(NOT BOUGH_CUDA MATCHES "^(AUTO|ON|OFF)$")
+  message(FATAL_ERROR "BOUGH_CUDA must be AUTO, ON or OFF, not '${BOUGH_CUDA}'")
+endif()
+if(NOT BOUGH_CUDA STREQUAL OFF)
+  find_package(CUDAToolkit QUIET)
+endif()
+if(BOUGH_CUDA STREQUAL ON AND NOT CUDAToolkit_FOUND)
+  message(FATAL_ERROR "BOUGH_CUDA is ON, but there is no CUDA toolkit here; install it and put its nvcc on the PATH (or "
+                      "set CUDAToolkit_ROOT), or configure with BOUGH_CUDA=OFF")
+endif()
+
+add_library(bough_cuda INTERFACE)
+if(CUDAToolkit_FOUND)
+  set(BOUGH_CUDA_FOLDER cuda)
+  target_link_libraries(bough_cuda INTERFACE CUDA::cudart_static)
+else()
+  set(BOUGH_CUDA_FOLDER no_cuda)
+endif()
