@@ -13,3 +13,5 @@
 #include "bough/core/shape.h"
 #include "bough/core/tensor.h"
 #include "bough/core/version.h"
+#include "bough/graph/graph.h"
+#include "bough/graph/ids.h"

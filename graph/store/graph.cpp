@@ -1,0 +1,83 @@
+#include "bough/graph/graph.h"
+
+#include <fmt/format.h>
+
+#include "bough/core/errors.h"
+#include "graph/store/graph_structure.h"
+
+namespace bough {
+namespace {
+
+std::vector<std::int64_t> degrees(const CompressedView& rows) {
+  std::vector<std::int64_t> result(static_cast<std::size_t>(rows.num_rows()));
+  for (std::size_t row = 0; row < result.size(); ++row) result[row] = rows.offsets[row + 1] - rows.offsets[row];
+  return result;
+}
+
+}  // namespace
+
+Graph::Graph() : structure_(std::make_shared<const GraphStructure>("Graph", GraphParts{})) {}
+
+Graph Graph::from_edges(IdArray src, IdArray dst, EdgeListOptions options) {
+  return Graph(std::make_shared<const GraphStructure>("Graph::from_edges",
+                                                      GraphParts{.src = std::move(src),
+                                                                 .dst = std::move(dst),
+                                                                 .bipartite = false,
+                                                                 .num_src = options.num_nodes,
+                                                                 .num_dst = options.num_nodes,
+                                                                 .edge_types = std::move(options.edge_types),
+                                                                 .num_edge_types = options.num_edge_types}));
+}
+
+Graph Graph::bipartite(IdArray src, IdArray dst, BipartiteOptions options) {
+  return Graph(
+      std::make_shared<const GraphStructure>("Graph::bipartite", GraphParts{.src = std::move(src),
+                                                                            .dst = std::move(dst),
+                                                                            .bipartite = true,
+                                                                            .num_src = options.num_src,
+                                                                            .num_dst = options.num_dst,
+                                                                            .edge_types = std::move(options.edge_types),
+                                                                            .num_edge_types = options.num_edge_types}));
+}
+
+bool Graph::is_bipartite() const { return structure_->bipartite; }
+
+std::int64_t Graph::num_nodes() const {
+  if (structure_->bipartite) {
+    throw GraphError("Graph::num_nodes", fmt::format("a bipartite graph has two sets of nodes: use num_src() ({}) or "
+                                                     "num_dst() ({})",
+                                                     num_src(), num_dst()));
+  }
+  return structure_->num_src;
+}
+
+std::int64_t Graph::num_src() const { return reversed_ ? structure_->num_dst : structure_->num_src; }
+std::int64_t Graph::num_dst() const { return reversed_ ? structure_->num_src : structure_->num_dst; }
+std::int64_t Graph::num_edges() const { return structure_->src.size(); }
+
+std::span<const std::int32_t> Graph::edge_types() const { return structure_->edge_types.span(); }
+std::int64_t Graph::num_edge_types() const { return structure_->num_edge_types; }
+
+CooView Graph::coo() const {
+  const CooView given{structure_->src.span(), structure_->dst.span()};
+  return reversed_ ? CooView{given.dst, given.src} : given;
+}
+
+CsrView Graph::csr(EdgeIds ids) const {
+  return reversed_ ? structure_->by_destination(ids) : structure_->by_source(ids);
+}
+CscView Graph::csc(EdgeIds ids) const {
+  return reversed_ ? structure_->by_source(ids) : structure_->by_destination(ids);
+}
+
+Graph Graph::reverse() const { return Graph(structure_, !reversed_); }
+
+std::vector<std::int64_t> Graph::in_degrees() const { return degrees(csc(EdgeIds::implied)); }
+std::vector<std::int64_t> Graph::out_degrees() const { return degrees(csr(EdgeIds::implied)); }
+
+std::shared_ptr<const void> Graph::cached_value(const std::type_info& type, std::uint64_t key,
+                                                const std::function<std::shared_ptr<const void>()>& make) const {
+  return structure_->derived(reversed_).get(type, key, make);
+}
+
+}  // namespace bough

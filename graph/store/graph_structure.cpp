@@ -1,0 +1,154 @@
+#include "graph/store/graph_structure.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <string_view>
+
+#include "bough/core/errors.h"
+#include "bough/core/parallel.h"
+
+namespace bough {
+namespace {
+
+constexpr std::int64_t max_count = std::numeric_limits<std::int32_t>::max();
+constexpr std::int64_t scan_chunk = 1 << 17;
+
+/// Smallest and largest of some ids; {0, -1} of none.
+struct Range {
+  std::int32_t low = 0;
+  std::int32_t high = -1;
+};
+
+Range range_of(std::span<const std::int32_t> ids) {
+  Range range;
+  std::mutex mutex;
+  parallel_chunks(static_cast<std::int64_t>(ids.size()), scan_chunk, [&](std::int64_t begin, std::int64_t end) {
+    std::int32_t low = 0;
+    std::int32_t high = -1;
+    for (std::int64_t i = begin; i < end; ++i) {
+      low = std::min(low, ids[static_cast<std::size_t>(i)]);
+      high = std::max(high, ids[static_cast<std::size_t>(i)]);
+    }
+    const std::lock_guard lock(mutex);
+    range = {std::min(range.low, low), std::max(range.high, high)};
+  });
+  return range;
+}
+
+/// Whether pairs (major, minor) never descend, and whether the minors alone never do.
+EdgeOrder order_of(std::span<const std::int32_t> major, std::span<const std::int32_t> minor) {
+  std::atomic<bool> sorted = true;
+  std::atomic<bool> minor_sorted = true;
+  const std::int32_t* a = major.data();
+  const std::int32_t* b = minor.data();
+  parallel_chunks(static_cast<std::int64_t>(major.size()) - 1, scan_chunk, [&](std::int64_t begin, std::int64_t end) {
+    // Most unsorted input shows it at once; a flag that is down already needs no further look.
+    if (sorted) {
+      bool descends = false;
+      for (std::int64_t i = begin; i < end; ++i) {
+        descends |= (a[i] > a[i + 1]) | ((a[i] == a[i + 1]) & (b[i] > b[i + 1]));
+      }
+      if (descends) sorted = false;
+    }
+    if (minor_sorted) {
+      bool descends = false;
+      for (std::int64_t i = begin; i < end; ++i) descends |= b[i] > b[i + 1];
+      if (descends) minor_sorted = false;
+    }
+  });
+  return {sorted, minor_sorted};
+}
+
+void require_count(const char* where, std::string_view what, std::int64_t count) {
+  if (count < 0) throw GraphError(where, fmt::format("{} must not be negative, it is {}", what, count));
+  if (count > max_count) {
+    throw GraphError(where, fmt::format("{} is {}, but ids have 32 bits: at most {}", what, count, max_count));
+  }
+}
+
+/// Checks that ids lie in 0..count-1, where count defaults to the largest id + 1, and returns the count.
+std::int64_t checked_count(const char* where, std::span<const std::int32_t> ids, std::optional<std::int64_t> count,
+                           std::string_view one, std::string_view many) {
+  if (count) require_count(where, fmt::format("the number of {}", many), *count);
+  const Range range = range_of(ids);
+  const std::int64_t limit = count.value_or(max_count);
+  if (range.low < 0 || range.high >= limit) {
+    const auto bad = std::find_if(ids.begin(), ids.end(), [=](std::int32_t id) { return id < 0 || id >= limit; });
+    const std::string allowed = !count       ? "ids are not negative"
+                                : limit == 0 ? fmt::format("there are no {}", many)
+                                             : fmt::format("there are {} {}, ids 0 to {}", limit, many, limit - 1);
+    throw GraphError(where, fmt::format("edge {} has {} {}, but {}", bad - ids.begin(), one, *bad, allowed));
+  }
+  return count.value_or(std::int64_t{range.high} + 1);
+}
+
+}  // namespace
+
+std::shared_ptr<const void> DerivedValues::get(std::type_index type, std::uint64_t key, const Make& make) const {
+  std::shared_ptr<const Slot> slot;
+  {
+    const std::lock_guard lock(mutex_);
+    std::shared_ptr<const Slot>& entry = slots_[{type, key}];
+    if (!entry) entry = std::make_shared<const Slot>();
+    slot = entry;
+  }
+  return slot->get(make);
+}
+
+GraphStructure::GraphStructure(const char* where, GraphParts parts)
+    : src(std::move(parts.src)),
+      dst(std::move(parts.dst)),
+      edge_types(std::move(parts.edge_types)),
+      bipartite(parts.bipartite) {
+  if (src.size() != dst.size()) {
+    throw GraphError(where, fmt::format("each edge needs both ends, but there are {} sources and {} destinations",
+                                        src.size(), dst.size()));
+  }
+  require_count(where, "the number of edges", src.size());
+  if (!edge_types.empty() && edge_types.size() != src.size()) {
+    throw GraphError(where, fmt::format("edge_types needs one entry for each of the {} edges, but has {}", src.size(),
+                                        edge_types.size()));
+  }
+  if (bipartite) {
+    num_src = checked_count(where, src.span(), parts.num_src, "source", "source nodes");
+    num_dst = checked_count(where, dst.span(), parts.num_dst, "destination", "destination nodes");
+  } else {
+    num_src = checked_count(where, src.span(), parts.num_src, "source", "nodes");
+    num_dst = checked_count(where, dst.span(), parts.num_src, "destination", "nodes");
+    num_src = num_dst = std::max(num_src, num_dst);
+  }
+  num_edge_types = checked_count(where, edge_types.span(), parts.num_edge_types, "type", "edge types");
+  source_order = order_of(src.span(), dst.span());
+  destination_order = order_of(dst.span(), src.span());
+}
+
+CompressedView GraphStructure::view(const Format& format, const IdArray& keys, const IdArray& others,
+                                    std::int64_t num_keys, EdgeOrder order, EdgeIds ids) {
+  const Compressed& rows = format.rows.get([&] { return compress(keys, others, num_keys, order); });
+  CompressedView view{rows.offsets, rows.indices.span(), rows.edge_ids.span(), rows.in_edge_order};
+  if (rows.in_edge_order && ids == EdgeIds::listed) {
+    view.edge_ids = format.listed_ids
+                        .get([&] {
+                          IdBuffer listed(rows.indices.size());
+                          parallel_chunks(listed.size(), scan_chunk, [&](std::int64_t begin, std::int64_t end) {
+                            std::iota(listed.data() + begin, listed.data() + end, static_cast<std::int32_t>(begin));
+                          });
+                          return IdArray(std::move(listed));
+                        })
+                        .span();
+  }
+  return view;
+}
+
+CompressedView GraphStructure::by_source(EdgeIds ids) const {
+  return view(by_source_, src, dst, num_src, source_order, ids);
+}
+
+CompressedView GraphStructure::by_destination(EdgeIds ids) const {
+  return view(by_destination_, dst, src, num_dst, destination_order, ids);
+}
+
+}  // namespace bough

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <typeindex>
+#include <utility>
+
+#include "bough/graph/graph.h"
+#include "graph/store/compress.h"
+#include "graph/store/lazy.h"
+
+namespace bough {
+
+/// The values of Graph::cached.
+class DerivedValues {
+ public:
+  using Make = std::function<std::shared_ptr<const void>()>;
+  std::shared_ptr<const void> get(std::type_index type, std::uint64_t key, const Make& make) const;
+
+ private:
+  using Slot = Lazy<std::shared_ptr<const void>>;
+  mutable std::mutex mutex_;
+  mutable std::map<std::pair<std::type_index, std::uint64_t>, std::shared_ptr<const Slot>> slots_;
+};
+
+/// What a graph is made of before it is checked. Counts that are not given follow from the largest id.
+struct GraphParts {
+  IdArray src = {};
+  IdArray dst = {};
+  bool bipartite = false;
+  std::optional<std::int64_t> num_src = {};
+  std::optional<std::int64_t> num_dst = {};  ///< equal to num_src unless bipartite
+  IdArray edge_types = {};
+  std::optional<std::int64_t> num_edge_types = {};
+};
+
+/// The body behind the handles: edges as given, and what has been derived from them so far.
+class GraphStructure {
+ public:
+  /// GraphError naming `where` if the parts do not make a graph.
+  GraphStructure(const char* where, GraphParts parts);
+
+  IdArray src;
+  IdArray dst;
+  IdArray edge_types;
+  std::int64_t num_src = 0;
+  std::int64_t num_dst = 0;
+  std::int64_t num_edge_types = 0;
+  bool bipartite = false;
+  EdgeOrder source_order;       ///< for grouping by source
+  EdgeOrder destination_order;  ///< for grouping by destination
+
+  CompressedView by_source(EdgeIds ids) const;
+  CompressedView by_destination(EdgeIds ids) const;
+  const DerivedValues& derived(bool reversed) const { return derived_[reversed ? 1 : 0]; }
+
+ private:
+  struct Format {
+    Lazy<Compressed> rows;
+    Lazy<IdArray> listed_ids;  ///< 0, 1, 2, ... for a format in edge order, if somebody wants to see them
+  };
+  static CompressedView view(const Format& format, const IdArray& keys, const IdArray& others, std::int64_t num_keys,
+                             EdgeOrder order, EdgeIds ids);
+
+  Format by_source_;
+  Format by_destination_;
+  DerivedValues derived_[2];
+};
+
+}  // namespace bough
