@@ -77,7 +77,10 @@ void parallel_chunks(std::int64_t count, std::int64_t chunk, FunctionRef<void(st
     for (std::int64_t piece = 0; piece < pieces; ++piece) run(piece);
     return;
   }
-  workers().arena().execute([&] { oneapi::tbb::parallel_for(std::int64_t{0}, pieces, run); });
+  // Isolated: a thread that waits for its pieces takes up no foreign ones, which might ask for a lock it holds itself
+  // (that of a graph format being built, for instance).
+  workers().arena().execute(
+      [&] { oneapi::tbb::this_task_arena::isolate([&] { oneapi::tbb::parallel_for(std::int64_t{0}, pieces, run); }); });
 }
 
 }  // namespace bough

@@ -79,6 +79,21 @@ TEST_F(ThreadCount, LoopsNest) {
   EXPECT_EQ(total, 64);
 }
 
+TEST_F(ThreadCount, AThreadThatWaitsForALoopTakesUpNoPieceOfAnother) {
+  set_num_threads(4);
+  std::atomic<int> taken_up{0};
+  for (int round = 0; round < 20; ++round) {
+    parallel_chunks(64, 1, [&](std::int64_t, std::int64_t) {
+      thread_local bool waits = false;
+      if (waits) ++taken_up;
+      waits = true;
+      parallel_chunks(8, 1, [](std::int64_t, std::int64_t) { std::this_thread::yield(); });
+      waits = false;
+    });
+  }
+  EXPECT_EQ(taken_up, 0);
+}
+
 TEST_F(ThreadCount, RefusesNonsense) {
   EXPECT_THROW(set_num_threads(0), ConfigError);
   EXPECT_THROW(set_num_threads(-3), ConfigError);
