@@ -10,6 +10,7 @@
 #include "bough/core/parallel.h"
 #include "bough/graph/graph.h"
 #include "tests/support/graph_zoo.h"
+#include "tests/support/threads.h"
 
 namespace bough {
 namespace {
@@ -43,13 +44,6 @@ void expect_right_formats(const Graph& graph) {
   expect_grouped(graph.csc(), graph.coo().dst, graph.coo().src, graph.num_dst());
 }
 
-/// Restores the number of threads.
-struct Threads {
-  explicit Threads(int count) { set_num_threads(count); }
-  ~Threads() { set_num_threads(before); }
-  int before = num_threads();
-};
-
 TEST(Formats, GroupEveryGraphOfTheZoo) {
   for (const auto& [name, graph] : zoo::all(100'000)) {
     SCOPED_TRACE(name);
@@ -70,7 +64,7 @@ TEST(Formats, GroupLargeGraphsThatNeedManyBuckets) {
 TEST(Formats, AreTheSameForOneTwoAndSevenThreads) {
   for (const int count : {1, 2, 7}) {
     SCOPED_TRACE(count);
-    const Threads threads(count);
+    const test::ThreadCount threads(count);
     expect_right_formats(zoo::random_graph(20'000, 400'000, 21));
     expect_right_formats(zoo::power_law(20'000, 400'000, 22));
     expect_right_formats(zoo::hub(300'000));
@@ -118,7 +112,7 @@ TEST(Formats, AreBuiltOnceWhenManyThreadsAsk) {
 }
 
 TEST(Formats, CanBeAskedForInsideAParallelLoop) {
-  const Threads threads(4);
+  const test::ThreadCount threads(4);
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     const Graph graph = zoo::random_graph(2'000, 150'000, seed);
     parallel_chunks(16, 1, [&](std::int64_t i, std::int64_t) {
