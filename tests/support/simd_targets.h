@@ -1,0 +1,26 @@
+#pragma once
+
+#include <gtest/gtest.h>
+#include <hwy/targets.h>
+
+#include <vector>
+
+namespace bough::test {
+
+/// Calls f once for every instruction set that was built and that this machine has, with dispatch forced to it.
+/// Whatever uses Highway in f runs on that one; the machine's best is chosen again afterwards.
+template <typename F>
+void on_every_simd_target(const F& f) {
+  const auto force = [](std::int64_t targets) {
+    hwy::SetSupportedTargetsForTest(targets);
+    hwy::GetChosenTarget().DeInit();
+  };
+  for (const std::int64_t target : std::vector<std::int64_t>(hwy::SupportedAndGeneratedTargets())) {
+    SCOPED_TRACE(testing::Message() << "on " << hwy::TargetName(target));
+    force(target);
+    f();
+    force(0);
+  }
+}
+
+}  // namespace bough::test
