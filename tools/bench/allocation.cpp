@@ -12,7 +12,6 @@ namespace bough::bench {
 namespace {
 
 constexpr std::size_t page = 4096;
-constexpr int calls = 20;  // of one measurement, so that the clock has something to measure
 
 /// Fresh memory costs when it is first touched, so both sides touch every page.
 void touch(volatile std::byte* memory, std::size_t bytes) {
@@ -35,7 +34,8 @@ void from_system(std::size_t bytes) {
 void run_allocation(const Options& options, const Report& report) {
   for (const std::size_t kib : {4, 1024, 65536}) {
     const std::size_t bytes = kib * 1024;
-    const auto repeat = [bytes](void (*allocate)(std::size_t)) {
+    const int calls = kib > 4096 ? 2 : 200;  // of one measurement, so that the clock has something to measure
+    const auto repeat = [=](void (*allocate)(std::size_t)) {
       for (int i = 0; i < calls; ++i) allocate(bytes);
     };
     const Times times = measure_both(

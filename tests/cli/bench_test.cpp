@@ -1,0 +1,58 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "tests/cli/program.h"
+
+namespace bough::test {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(Bench, WithoutANameListsTheBenchmarks) {
+  const ProgramResult result = run_bough({"bench"});
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_THAT(result.output, HasSubstr("allocation "));
+}
+
+TEST(Bench, AnUnknownNameIsAUsageErrorThatListsTheKnownOnes) {
+  const ProgramResult result = run_bough({"bench", "alocation"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.errors, HasSubstr("there is no benchmark 'alocation', did you mean 'allocation'?; known are"));
+}
+
+TEST(Bench, JsonLinesHoldTheRatioToTheNamedPeer) {
+  const ProgramResult result = run_bough({"bench", "allocation", "--json", "--repeats", "1"});
+  ASSERT_EQ(result.exit_code, 0) << result.errors;
+  std::istringstream lines(result.output);
+  std::string line;
+  int count = 0;
+  while (std::getline(lines, line)) {
+    const nlohmann::json object = nlohmann::json::parse(line);
+    EXPECT_EQ(object.at("name"), "allocation");
+    EXPECT_FALSE(object.at("case").get<std::string>().empty());
+    EXPECT_EQ(object.at("peer"), "aligned_alloc");
+    const double ours = object.at("milliseconds"), peer = object.at("peer_milliseconds");
+    EXPECT_DOUBLE_EQ(object.at("ratio").get<double>(), peer / ours);
+    ++count;
+  }
+  EXPECT_EQ(count, 3);
+}
+
+TEST(Bench, TheTableHasOneRowPerCase) {
+  const ProgramResult result = run_bough({"bench", "allocation", "--repeats", "1"});
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(std::ranges::count(result.output, '\n'), 3);
+  EXPECT_THAT(result.output, HasSubstr("4KiB"));
+  EXPECT_THAT(result.output, HasSubstr("aligned_alloc"));
+}
+
+TEST(Bench, RepeatsMustBePositive) {
+  EXPECT_EQ(run_bough({"bench", "allocation", "--repeats", "0"}).exit_code, 2);
+  EXPECT_EQ(run_bough({"bench", "allocation", "--repeats", "many"}).exit_code, 2);
+}
+
+}  // namespace
+}  // namespace bough::test

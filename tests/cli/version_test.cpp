@@ -1,0 +1,48 @@
+#include "bough/core/version.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/program.h"
+
+namespace bough::test {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(Version, NamesVersionCompilerInstructionSetThreadsAndCuda) {
+  const ProgramResult result = run_bough({"version", "--threads", "2"});
+  const BuildInformation build = build_information();
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_THAT(result.output, HasSubstr("bough " + build.version + "\n"));
+  EXPECT_THAT(result.output, HasSubstr(build.compiler + ", " + build.build_type + "\n"));
+  EXPECT_THAT(result.output, HasSubstr("instruction set  " + build.instruction_set + "\n"));
+  EXPECT_THAT(result.output, HasSubstr("threads          2\n"));
+  EXPECT_THAT(result.output, HasSubstr(build.has_cuda ? "built in, " : "not in this build"));
+  EXPECT_EQ(result.errors, "");
+}
+
+TEST(Version, SaysTheSameInJson) {
+  const ProgramResult result = run_bough({"version", "--json", "--threads", "2"});
+  const BuildInformation build = build_information();
+  const nlohmann::json expected = {{"version", build.version},
+                                   {"compiler", build.compiler},
+                                   {"build_type", build.build_type},
+                                   {"instruction_set", build.instruction_set},
+                                   {"threads", 2},
+                                   {"cuda", build.has_cuda},
+                                   {"cuda_devices", build.cuda_devices}};
+  EXPECT_EQ(nlohmann::json::parse(result.output), expected);
+}
+
+TEST(Version, IsThatOfTheProject) { EXPECT_EQ(build_information().version, BOUGH_PROJECT_VERSION); }
+
+TEST(Version, ABuildWithoutCudaHasNoDevices) {
+  const BuildInformation build = build_information();
+  EXPECT_TRUE(build.has_cuda || build.cuda_devices == 0) << build.cuda_devices;
+}
+
+}  // namespace
+}  // namespace bough::test
