@@ -15,3 +15,8 @@
 #include "bough/core/version.h"
 #include "bough/graph/graph.h"
 #include "bough/graph/ids.h"
+#include "bough/nn/averaging.h"
+#include "bough/nn/module.h"
+#include "bough/nn/optimizer.h"
+#include "bough/nn/schedule.h"
+#include "bough/ops/optimizer_step.h"

@@ -119,6 +119,7 @@ const Shape& Tensor::shape() const { return body_of("shape", *this).shape; }
 DType Tensor::dtype() const { return body_of("dtype", *this).dtype; }
 Device Tensor::device() const { return body_of("device", *this).storage->device(); }
 std::uint64_t Tensor::version() const { return body_of("version", *this).storage->version(); }
+void Tensor::mark_written() { body_of("mark_written", *this).storage->count_write(); }
 
 template <typename T>
 T* Tensor::data() {

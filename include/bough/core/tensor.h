@@ -99,6 +99,8 @@ class Tensor {
 
   /// Counts in-place writes to the storage.
   std::uint64_t version() const;
+  /// Counts one: for code that writes through data() to a tensor that autograd may have saved.
+  void mark_written();
   /// True if both handles mean the very same tensor.
   bool same_as(const Tensor& other) const { return body_ == other.body_; }
   const std::shared_ptr<TensorBody>& body() const { return body_; }

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <deque>
+
+#include "bough/nn/module.h"
+
+namespace bough::nn {
+
+/// An average of a module's parameters over training: exponential (each update moves the average by 1 - decay) or the
+/// plain mean of the last N snapshots, as translation models use.
+class ParameterAverage {
+ public:
+  static ParameterAverage exponential(const Module& module, double decay);
+  static ParameterAverage last(const Module& module, std::size_t snapshots);
+
+  /// Takes the parameters as they are now. Exponential: one pass. Last N: one copy of the parameters.
+  void update();
+  /// The average under the module's parameter names; Error before the first update.
+  Module::NamedTensors average() const;
+  std::size_t updates() const { return updates_; }
+
+ private:
+  ParameterAverage(const Module& module, double decay, std::size_t window)
+      : module_(&module), decay_(decay), window_(window) {}
+
+  const Module* module_;
+  double decay_;
+  std::size_t window_;  ///< 0 = exponential
+  std::deque<Module::NamedTensors> kept_;
+  std::size_t updates_ = 0;
+};
+
+}  // namespace bough::nn

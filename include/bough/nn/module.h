@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bough/core/tensor.h"
+
+namespace bough::nn {
+
+/// A part of a model: named parameters (trained), named buffers (kept, not trained) and parts of its own.
+///
+/// A module lists its members once, in its constructor, with add_parameter, add_buffer and add_module; the members stay
+/// ordinary members. It therefore stays where it was made: neither copied nor moved.
+class Module {
+ public:
+  using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
+
+  virtual ~Module() = default;
+  Module(const Module&) = delete;
+  Module& operator=(const Module&) = delete;
+
+  /// Handles with dotted names ("layers.0.attention.output.weight"), in the order of registration: own ones first, then
+  /// those of the parts. A parameter that two parts share appears once, under the first name.
+  NamedTensors named_parameters() const;
+  NamedTensors named_buffers() const;
+  std::vector<Tensor> parameters() const;
+  /// Number of trained elements.
+  std::int64_t parameter_count() const;
+
+  /// Dropout and the like act only in training mode, which is where a module starts. Reaches all parts.
+  void train(bool training = true);
+  void eval() { train(false); }
+  bool is_training() const { return training_; }
+
+  /// Moves parameters and buffers; gradients are dropped. Handles taken before keep the old tensors.
+  void to(Device device);
+  void clear_grad();
+
+  /// Copies values into the parameters and buffers of the same names. Everything is checked before anything is written:
+  /// a missing, unknown or doubled name is ConfigError, another shape ShapeError, another type TypeError.
+  void load_state(const NamedTensors& state);
+  /// Parameters, then buffers.
+  NamedTensors state() const;
+
+ protected:
+  Module() = default;
+
+  /// The tensor becomes a leaf that requires a gradient. Names hold letters, digits and '_', and are unique.
+  void add_parameter(const std::string& name, Tensor& parameter);
+  void add_buffer(const std::string& name, Tensor& buffer);
+  void add_module(const std::string& name, Module& part);
+
+ private:
+  template <typename Visit>
+  void visit_tensors(const std::string& prefix, bool buffers, const Visit& visit) const;
+
+  std::vector<std::pair<std::string, Tensor*>> parameters_, buffers_;
+  std::vector<std::pair<std::string, Module*>> parts_;
+  bool training_ = true;
+};
+
+}  // namespace bough::nn

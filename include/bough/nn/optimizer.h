@@ -1,0 +1,106 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "bough/nn/module.h"
+
+namespace bough::nn {
+
+/// Updates parameters from their gradients, all of them in one pass over memory. A parameter without a gradient is left
+/// alone, its state too. Row-sparse gradients are made dense first. The same for any number of threads.
+class Optimizer {
+ public:
+  virtual ~Optimizer() = default;
+  Optimizer(const Optimizer&) = delete;
+  Optimizer& operator=(const Optimizer&) = delete;
+
+  /// Returns the global norm of the gradients before clipping. With a limit the gradients are scaled down to it on the
+  /// fly; a norm that is not finite is an Error and changes nothing.
+  double step();
+  void clear_grad();
+
+  double learning_rate() const { return learning_rate_; }
+  void set_learning_rate(double rate) { learning_rate_ = rate; }
+  /// Number of steps taken.
+  std::int64_t steps() const { return steps_; }
+
+  /// Everything a checkpoint needs to go on bit for bit: "<parameter>.<what>" and "steps".
+  Module::NamedTensors state() const;
+  /// Checked as in Module::load_state.
+  void load_state(const Module::NamedTensors& state);
+
+ protected:
+  struct Slot {
+    std::string name;
+    Tensor parameter;
+    std::vector<Tensor> state;
+  };
+  /// state_names: one tensor of zeros for each parameter and name.
+  Optimizer(Module::NamedTensors parameters, double learning_rate, double clip_norm,
+            std::vector<std::string> state_names);
+
+  /// Updates the given slots, all of which have gradients, multiplying these by gradient_scale.
+  virtual void update(std::vector<Slot*>& slots, double gradient_scale, std::int64_t step) = 0;
+
+ private:
+  double learning_rate_;
+  double clip_norm_;
+  std::vector<std::string> state_names_;
+  std::vector<Slot> slots_;
+  std::int64_t steps_ = 0;
+};
+
+struct SgdOptions {
+  double learning_rate = 1e-2;
+  double momentum = 0;
+  double weight_decay = 0;
+  bool nesterov = false;
+  double clip_norm = 0;  ///< 0 = no clipping
+};
+
+class Sgd : public Optimizer {
+ public:
+  Sgd(Module::NamedTensors parameters, const SgdOptions& options = {});
+
+ private:
+  void update(std::vector<Slot*>& slots, double gradient_scale, std::int64_t step) override;
+  SgdOptions options_;
+};
+
+struct AdamOptions {
+  double learning_rate = 1e-3;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double epsilon = 1e-8;
+  double weight_decay = 0;
+  double clip_norm = 0;  ///< 0 = no clipping
+};
+
+/// Adam; weight decay is added to the gradient.
+class Adam : public Optimizer {
+ public:
+  Adam(Module::NamedTensors parameters, const AdamOptions& options = {})
+      : Adam(std::move(parameters), options, false) {}
+
+ protected:
+  Adam(Module::NamedTensors parameters, const AdamOptions& options, bool decoupled_weight_decay);
+
+ private:
+  void update(std::vector<Slot*>& slots, double gradient_scale, std::int64_t step) override;
+  AdamOptions options_;
+  bool decoupled_weight_decay_;
+};
+
+/// Adam with decoupled weight decay: parameters shrink by learning_rate * weight_decay a step.
+class AdamW : public Adam {
+ public:
+  AdamW(Module::NamedTensors parameters, const AdamOptions& options = {.weight_decay = 1e-2})
+      : Adam(std::move(parameters), options, true) {}
+};
+
+/// Scales the gradients so that their global norm is at most max_norm; returns the norm before.
+double clip_gradient_norm(const std::vector<Tensor>& parameters, double max_norm);
+
+}  // namespace bough::nn

@@ -1,0 +1,187 @@
+#include "kernels/cpu/optimizer_step.h"
+
+#include <cmath>
+
+#include "bough/core/parallel.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/cpu/optimizer_step.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace bough::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// Calls body(tag, i) for whole vectors and then for single elements, so that the tail runs the same arithmetic.
+template <typename T, typename Body>
+void for_each_vector(std::int64_t count, const Body& body) {
+  const hn::ScalableTag<T> wide;
+  const hn::CappedTag<T, 1> single;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(wide));
+  std::int64_t i = 0;
+  for (; i + lanes <= count; i += lanes) body(wide, i);
+  for (; i < count; ++i) body(single, i);
+}
+
+template <typename T>
+void adam_piece(const AdamPiece<T>& piece, const AdamStep& step) {
+  const T gradient_scale = static_cast<T>(step.gradient_scale);
+  const T coupled_decay = step.decoupled_weight_decay ? T{0} : static_cast<T>(step.weight_decay);
+  const T shrink = static_cast<T>(step.decoupled_weight_decay ? 1 - step.learning_rate * step.weight_decay : 1.0);
+  const T beta1 = static_cast<T>(step.beta1), beta2 = static_cast<T>(step.beta2);
+  const T rest1 = static_cast<T>(1 - step.beta1), rest2 = static_cast<T>(1 - step.beta2);
+  const double bias1 = 1 - std::pow(step.beta1, static_cast<double>(step.step));
+  const double bias2 = 1 - std::pow(step.beta2, static_cast<double>(step.step));
+  const T rate = static_cast<T>(step.learning_rate / bias1), root_scale = static_cast<T>(1 / std::sqrt(bias2));
+  const T epsilon = static_cast<T>(step.epsilon);
+  for_each_vector<T>(piece.count, [&](auto d, std::int64_t i) {
+    const auto p = hn::LoadU(d, piece.parameter + i);
+    const auto g =
+        hn::MulAdd(hn::Set(d, coupled_decay), p, hn::Mul(hn::Set(d, gradient_scale), hn::LoadU(d, piece.gradient + i)));
+    const auto m = hn::MulAdd(hn::Set(d, beta1), hn::LoadU(d, piece.first_moment + i), hn::Mul(hn::Set(d, rest1), g));
+    const auto v =
+        hn::MulAdd(hn::Set(d, beta2), hn::LoadU(d, piece.second_moment + i), hn::Mul(hn::Set(d, rest2), hn::Mul(g, g)));
+    const auto divisor = hn::MulAdd(hn::Sqrt(v), hn::Set(d, root_scale), hn::Set(d, epsilon));
+    const auto change = hn::Div(hn::Mul(hn::Set(d, rate), m), divisor);
+    hn::StoreU(m, d, piece.first_moment + i);
+    hn::StoreU(v, d, piece.second_moment + i);
+    hn::StoreU(hn::MulSub(hn::Set(d, shrink), p, change), d, piece.parameter + i);
+  });
+}
+
+template <typename T>
+void sgd_piece(const SgdPiece<T>& piece, const SgdStep& step) {
+  const T gradient_scale = static_cast<T>(step.gradient_scale), decay = static_cast<T>(step.weight_decay);
+  const T momentum = static_cast<T>(step.momentum), rate = static_cast<T>(step.learning_rate);
+  for_each_vector<T>(piece.count, [&](auto d, std::int64_t i) {
+    const auto p = hn::LoadU(d, piece.parameter + i);
+    const auto g =
+        hn::MulAdd(hn::Set(d, decay), p, hn::Mul(hn::Set(d, gradient_scale), hn::LoadU(d, piece.gradient + i)));
+    auto direction = g;
+    if (piece.velocity != nullptr) {
+      const auto velocity = hn::MulAdd(hn::Set(d, momentum), hn::LoadU(d, piece.velocity + i), g);
+      hn::StoreU(velocity, d, piece.velocity + i);
+      direction = step.nesterov ? hn::MulAdd(hn::Set(d, momentum), velocity, g) : velocity;
+    }
+    hn::StoreU(hn::NegMulAdd(hn::Set(d, rate), direction, p), d, piece.parameter + i);
+  });
+}
+
+/// Squares of float are exact in double, so the sum is good to the last bits of a float whatever the number of
+/// elements.
+double squared_sum_float(const float* data, std::int64_t count) {
+  const hn::ScalableTag<double> wide;
+  const hn::Rebind<float, decltype(wide)> narrow;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(wide));
+  auto sum = hn::Zero(wide);
+  std::int64_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    const auto x = hn::PromoteTo(wide, hn::LoadU(narrow, data + i));
+    sum = hn::MulAdd(x, x, sum);
+  }
+  double total = hn::GetLane(hn::SumOfLanes(wide, sum));
+  for (; i < count; ++i) total += static_cast<double>(data[i]) * data[i];
+  return total;
+}
+
+double squared_sum_double(const double* data, std::int64_t count) {
+  double total = 0;
+  for (std::int64_t i = 0; i < count; ++i) total += data[i] * data[i];
+  return total;
+}
+
+template <typename T>
+void scale_piece(const Piece<T>& piece, double factor) {
+  for_each_vector<T>(piece.count, [&](auto d, std::int64_t i) {
+    hn::StoreU(hn::Mul(hn::Set(d, static_cast<T>(factor)), hn::LoadU(d, piece.data + i)), d, piece.data + i);
+  });
+}
+
+void adam_float(const AdamPiece<float>& piece, const AdamStep& step) { adam_piece(piece, step); }
+void adam_double(const AdamPiece<double>& piece, const AdamStep& step) { adam_piece(piece, step); }
+void sgd_float(const SgdPiece<float>& piece, const SgdStep& step) { sgd_piece(piece, step); }
+void sgd_double(const SgdPiece<double>& piece, const SgdStep& step) { sgd_piece(piece, step); }
+void scale_float(const Piece<float>& piece, double factor) { scale_piece(piece, factor); }
+void scale_double(const Piece<double>& piece, double factor) { scale_piece(piece, factor); }
+
+}  // namespace bough::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace bough {
+
+HWY_EXPORT(adam_float);
+HWY_EXPORT(adam_double);
+HWY_EXPORT(sgd_float);
+HWY_EXPORT(sgd_double);
+HWY_EXPORT(squared_sum_float);
+HWY_EXPORT(squared_sum_double);
+HWY_EXPORT(scale_float);
+HWY_EXPORT(scale_double);
+
+namespace {
+
+template <typename Pieces, typename Body>
+void for_each_piece(const Pieces& pieces, const Body& body) {
+  parallel_chunks(static_cast<std::int64_t>(pieces.size()), 1,
+                  [&](std::int64_t begin, std::int64_t) { body(static_cast<std::size_t>(begin)); });
+}
+
+}  // namespace
+
+template <typename T>
+void adam_update(Cpu, std::span<const AdamPiece<T>> pieces, const AdamStep& step) {
+  for_each_piece(pieces, [&](std::size_t i) {
+    if constexpr (std::is_same_v<T, float>) {
+      HWY_DYNAMIC_DISPATCH(adam_float)(pieces[i], step);
+    } else {
+      HWY_DYNAMIC_DISPATCH(adam_double)(pieces[i], step);
+    }
+  });
+}
+
+template <typename T>
+void sgd_update(Cpu, std::span<const SgdPiece<T>> pieces, const SgdStep& step) {
+  for_each_piece(pieces, [&](std::size_t i) {
+    if constexpr (std::is_same_v<T, float>) {
+      HWY_DYNAMIC_DISPATCH(sgd_float)(pieces[i], step);
+    } else {
+      HWY_DYNAMIC_DISPATCH(sgd_double)(pieces[i], step);
+    }
+  });
+}
+
+template <typename T>
+void squared_sums(Cpu, std::span<const Piece<const T>> pieces, std::span<double> sums) {
+  for_each_piece(pieces, [&](std::size_t i) {
+    if constexpr (std::is_same_v<T, float>) {
+      sums[i] = HWY_DYNAMIC_DISPATCH(squared_sum_float)(pieces[i].data, pieces[i].count);
+    } else {
+      sums[i] = HWY_DYNAMIC_DISPATCH(squared_sum_double)(pieces[i].data, pieces[i].count);
+    }
+  });
+}
+
+template <typename T>
+void scale(Cpu, std::span<const Piece<T>> pieces, double factor) {
+  for_each_piece(pieces, [&](std::size_t i) {
+    if constexpr (std::is_same_v<T, float>) {
+      HWY_DYNAMIC_DISPATCH(scale_float)(pieces[i], factor);
+    } else {
+      HWY_DYNAMIC_DISPATCH(scale_double)(pieces[i], factor);
+    }
+  });
+}
+
+template void adam_update(Cpu, std::span<const AdamPiece<float>>, const AdamStep&);
+template void adam_update(Cpu, std::span<const AdamPiece<double>>, const AdamStep&);
+template void sgd_update(Cpu, std::span<const SgdPiece<float>>, const SgdStep&);
+template void sgd_update(Cpu, std::span<const SgdPiece<double>>, const SgdStep&);
+template void squared_sums(Cpu, std::span<const Piece<const float>>, std::span<double>);
+template void squared_sums(Cpu, std::span<const Piece<const double>>, std::span<double>);
+template void scale(Cpu, std::span<const Piece<float>>, double);
+template void scale(Cpu, std::span<const Piece<double>>, double);
+
+}  // namespace bough
+#endif

@@ -1,0 +1,116 @@
+#include "bough/nn/module.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "bough/core/errors.h"
+#include "nn/modules/state.h"
+
+namespace bough::nn {
+namespace {
+
+template <typename Entry>
+void require_new_name(const std::vector<Entry>& entries, const std::string& name) {
+  const bool well_formed =
+      !name.empty() && std::ranges::all_of(name, [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
+  if (!well_formed) {
+    throw ConfigError("module", fmt::format("names hold letters, digits and '_', '{}' does not", name));
+  }
+  if (std::ranges::find(entries, name, &Entry::first) != entries.end()) {
+    throw ConfigError("module", fmt::format("the name '{}' is given twice", name));
+  }
+}
+
+}  // namespace
+
+template <typename Visit>
+void Module::visit_tensors(const std::string& prefix, bool buffers, const Visit& visit) const {
+  for (const auto& [name, tensor] : buffers ? buffers_ : parameters_) visit(prefix + name, *tensor);
+  for (const auto& [name, part] : parts_) part->visit_tensors(prefix + name + ".", buffers, visit);
+}
+
+Module::NamedTensors Module::named_parameters() const {
+  NamedTensors result;
+  visit_tensors("", false, [&result](const std::string& name, const Tensor& tensor) {
+    const bool shared = std::ranges::any_of(result, [&](const auto& entry) { return entry.second.same_as(tensor); });
+    if (!shared) result.emplace_back(name, tensor);
+  });
+  return result;
+}
+
+Module::NamedTensors Module::named_buffers() const {
+  NamedTensors result;
+  visit_tensors("", true,
+                [&result](const std::string& name, const Tensor& tensor) { result.emplace_back(name, tensor); });
+  return result;
+}
+
+std::vector<Tensor> Module::parameters() const {
+  std::vector<Tensor> result;
+  for (auto& [name, tensor] : named_parameters()) result.push_back(tensor);
+  return result;
+}
+
+std::int64_t Module::parameter_count() const {
+  std::int64_t count = 0;
+  for (const Tensor& tensor : parameters()) count += tensor.elements();
+  return count;
+}
+
+void Module::train(bool training) {
+  training_ = training;
+  for (auto& [name, part] : parts_) part->train(training);
+}
+
+void Module::to(Device device) {
+  // A tensor that two parts share must stay shared, so each is moved once.
+  std::vector<std::pair<Tensor, Tensor>> moved;
+  const auto move = [&](Tensor& tensor) {
+    const auto known = std::ranges::find_if(moved, [&](const auto& pair) { return pair.first.same_as(tensor); });
+    if (known != moved.end()) {
+      tensor = known->second;
+      return;
+    }
+    const Tensor before = tensor;
+    tensor = before.detach().to(device);
+    tensor.set_requires_grad(before.requires_grad());
+    moved.emplace_back(before, tensor);
+  };
+  visit_tensors("", false, [&](const std::string&, Tensor& tensor) { move(tensor); });
+  visit_tensors("", true, [&](const std::string&, Tensor& tensor) { move(tensor); });
+}
+
+void Module::clear_grad() {
+  for (Tensor& tensor : parameters()) tensor.clear_grad();
+}
+
+Module::NamedTensors Module::state() const {
+  NamedTensors result = named_parameters();
+  for (auto& entry : named_buffers()) result.push_back(std::move(entry));
+  return result;
+}
+
+void Module::load_state(const NamedTensors& given) {
+  require_matching_state("load_state", state(), given);
+  assign_state(state(), given);
+}
+
+void Module::add_parameter(const std::string& name, Tensor& parameter) {
+  require_new_name(parameters_, name);
+  parameter.set_requires_grad(true);
+  parameters_.emplace_back(name, &parameter);
+}
+
+void Module::add_buffer(const std::string& name, Tensor& buffer) {
+  require_new_name(buffers_, name);
+  buffers_.emplace_back(name, &buffer);
+}
+
+void Module::add_module(const std::string& name, Module& part) {
+  require_new_name(parts_, name);
+  parts_.emplace_back(name, &part);
+}
+
+}  // namespace bough::nn

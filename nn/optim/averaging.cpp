@@ -1,0 +1,59 @@
+#include "bough/nn/averaging.h"
+
+#include <fmt/format.h>
+
+#include "bough/core/errors.h"
+#include "bough/core/memory.h"
+#include "bough/ops/optimizer_step.h"
+
+namespace bough::nn {
+namespace {
+
+Module::NamedTensors snapshot(const Module& module) {
+  const MemoryTag tag("parameter average");
+  Module::NamedTensors result = module.named_parameters();
+  for (auto& [name, tensor] : result) tensor = tensor.detach().clone();
+  return result;
+}
+
+}  // namespace
+
+ParameterAverage ParameterAverage::exponential(const Module& module, double decay) {
+  if (!(decay >= 0 && decay < 1)) {
+    throw ConfigError("parameter average", fmt::format("decay must be in [0, 1), not {}", decay));
+  }
+  return ParameterAverage(module, decay, 0);
+}
+
+ParameterAverage ParameterAverage::last(const Module& module, std::size_t snapshots) {
+  if (snapshots == 0) throw ConfigError("parameter average", "at least one snapshot must be kept, not 0");
+  return ParameterAverage(module, 0, snapshots);
+}
+
+void ParameterAverage::update() {
+  ++updates_;
+  if (window_ > 0 || kept_.empty()) {
+    kept_.push_back(snapshot(*module_));
+    if (window_ > 0 && kept_.size() > window_) kept_.pop_front();
+    return;
+  }
+  const Module::NamedTensors now = module_->named_parameters();
+  Module::NamedTensors& average = kept_.front();
+  for (std::size_t i = 0; i < now.size(); ++i) {
+    scale_in_place(std::span(&average[i].second, 1), decay_);
+    average[i].second.accumulate(now[i].second.detach(), 1 - decay_);
+  }
+}
+
+Module::NamedTensors ParameterAverage::average() const {
+  if (kept_.empty()) throw Error("parameter average", "there is none before the first update()");
+  Module::NamedTensors result = kept_.front();
+  const double share = 1.0 / static_cast<double>(kept_.size());
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    result[i].second = zeros_like(result[i].second);
+    for (const Module::NamedTensors& entry : kept_) result[i].second.accumulate(entry[i].second, share);
+  }
+  return result;
+}
+
+}  // namespace bough::nn

@@ -1,0 +1,140 @@
+#include "bough/nn/optimizer.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "bough/core/errors.h"
+#include "bough/core/memory.h"
+#include "bough/ops/optimizer_step.h"
+#include "nn/modules/state.h"
+
+namespace bough::nn {
+namespace {
+
+void require_between(const char* where, const char* what, double value, double low, double high) {
+  if (!(value >= low && value <= high)) {
+    throw ConfigError(where, fmt::format("{} must be between {} and {}, not {}", what, low, high, value));
+  }
+}
+
+constexpr double unlimited = 1e300;
+
+}  // namespace
+
+Optimizer::Optimizer(Module::NamedTensors parameters, double learning_rate, double clip_norm,
+                     std::vector<std::string> state_names)
+    : learning_rate_(learning_rate), clip_norm_(clip_norm), state_names_(std::move(state_names)) {
+  require_between("optimizer", "learning_rate", learning_rate, 0, unlimited);
+  require_between("optimizer", "clip_norm", clip_norm, 0, unlimited);
+  const MemoryTag tag("optimizer");
+  for (auto& [name, parameter] : parameters) {
+    if (!parameter.requires_grad() || !parameter.is_leaf()) {
+      throw AutogradError("optimizer", fmt::format("'{}' is not a leaf that requires a gradient", name));
+    }
+    Slot& slot = slots_.emplace_back(Slot{name, parameter, {}});
+    for (std::size_t i = 0; i < state_names_.size(); ++i) slot.state.push_back(zeros_like(parameter.detach()));
+  }
+}
+
+double Optimizer::step() {
+  std::vector<Slot*> ready;
+  std::vector<Tensor> gradients;
+  for (Slot& slot : slots_) {
+    if (const Tensor gradient = slot.parameter.grad(); gradient.defined()) {
+      ready.push_back(&slot);
+      gradients.push_back(gradient);
+    }
+  }
+  const double norm = global_norm(gradients);
+  if (!std::isfinite(norm)) {
+    throw Error("optimizer",
+                fmt::format("the norm of the gradients is {} at step {}; the loss has overflowed or is not a "
+                            "number, a lower learning rate or clipping helps",
+                            norm, steps_ + 1));
+  }
+  const double gradient_scale = clip_norm_ > 0 && norm > clip_norm_ ? clip_norm_ / norm : 1;
+  ++steps_;
+  if (!ready.empty()) update(ready, gradient_scale, steps_);
+  return norm;
+}
+
+void Optimizer::clear_grad() {
+  for (Slot& slot : slots_) slot.parameter.clear_grad();
+}
+
+Module::NamedTensors Optimizer::state() const {
+  Module::NamedTensors result{{"steps", full({}, static_cast<double>(steps_), DType::int64)}};
+  for (const Slot& slot : slots_) {
+    for (std::size_t i = 0; i < state_names_.size(); ++i) {
+      result.emplace_back(slot.name + "." + state_names_[i], slot.state[i]);
+    }
+  }
+  return result;
+}
+
+void Optimizer::load_state(const Module::NamedTensors& given) {
+  require_matching_state("optimizer", state(), given);
+  for (const auto& [name, tensor] : given) {
+    if (name == "steps") steps_ = tensor.item<std::int64_t>();
+  }
+  assign_state(state(), given);
+}
+
+double clip_gradient_norm(const std::vector<Tensor>& parameters, double max_norm) {
+  require_between("clip_gradient_norm", "max_norm", max_norm, 0, unlimited);
+  std::vector<Tensor> gradients;
+  for (const Tensor& parameter : parameters) {
+    if (Tensor gradient = parameter.grad(); gradient.defined()) gradients.push_back(gradient);
+  }
+  const double norm = global_norm(gradients);
+  if (norm > max_norm) scale_in_place(gradients, max_norm / norm);
+  return norm;
+}
+
+Sgd::Sgd(Module::NamedTensors parameters, const SgdOptions& options)
+    : Optimizer(std::move(parameters), options.learning_rate, options.clip_norm,
+                options.momentum > 0 ? std::vector<std::string>{"velocity"} : std::vector<std::string>{}),
+      options_(options) {
+  require_between("sgd", "momentum", options.momentum, 0, 1);
+  require_between("sgd", "weight_decay", options.weight_decay, 0, unlimited);
+}
+
+void Sgd::update(std::vector<Slot*>& slots, double gradient_scale, std::int64_t) {
+  std::vector<SgdSlot> pieces;
+  for (Slot* slot : slots) {
+    pieces.push_back({slot->parameter, slot->parameter.grad(), slot->state.empty() ? Tensor() : slot->state[0]});
+  }
+  sgd_update(pieces, {.learning_rate = learning_rate(),
+                      .momentum = options_.momentum,
+                      .weight_decay = options_.weight_decay,
+                      .nesterov = options_.nesterov,
+                      .gradient_scale = gradient_scale});
+}
+
+Adam::Adam(Module::NamedTensors parameters, const AdamOptions& options, bool decoupled_weight_decay)
+    : Optimizer(std::move(parameters), options.learning_rate, options.clip_norm, {"first_moment", "second_moment"}),
+      options_(options),
+      decoupled_weight_decay_(decoupled_weight_decay) {
+  require_between("adam", "beta1", options.beta1, 0, 1);
+  require_between("adam", "beta2", options.beta2, 0, 1);
+  require_between("adam", "epsilon", options.epsilon, 0, unlimited);
+  require_between("adam", "weight_decay", options.weight_decay, 0, unlimited);
+}
+
+void Adam::update(std::vector<Slot*>& slots, double gradient_scale, std::int64_t step) {
+  std::vector<AdamSlot> pieces;
+  for (Slot* slot : slots) {
+    pieces.push_back({slot->parameter, slot->parameter.grad(), slot->state[0], slot->state[1]});
+  }
+  adam_update(pieces, {.learning_rate = learning_rate(),
+                       .beta1 = options_.beta1,
+                       .beta2 = options_.beta2,
+                       .epsilon = options_.epsilon,
+                       .weight_decay = options_.weight_decay,
+                       .decoupled_weight_decay = decoupled_weight_decay_,
+                       .gradient_scale = gradient_scale,
+                       .step = step});
+}
+
+}  // namespace bough::nn

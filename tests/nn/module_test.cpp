@@ -1,0 +1,104 @@
+#include "bough/nn/module.h"
+
+#include <gtest/gtest.h>
+
+#include "bough/core/errors.h"
+#include "tests/nn/two_parts.h"
+
+namespace bough::nn {
+namespace {
+
+std::vector<std::string> names(const Module::NamedTensors& tensors) {
+  std::vector<std::string> result;
+  for (const auto& [name, tensor] : tensors) result.push_back(name);
+  return result;
+}
+
+TEST(Module, NamesItsTensorsInOrder) {
+  const TwoParts model;
+  EXPECT_EQ(names(model.named_parameters()), (std::vector<std::string>{"scale", "first.weight", "second.weight"}));
+  EXPECT_EQ(names(model.named_buffers()), (std::vector<std::string>{"first.count", "second.count"}));
+  EXPECT_EQ(model.parameter_count(), 14);
+  for (const Tensor& parameter : model.parameters()) EXPECT_TRUE(parameter.requires_grad());
+}
+
+TEST(Module, ASharedParameterCountsOnce) {
+  struct Tied : Module {
+    Tied() : first(1), second(2) {
+      second.weight = first.weight;
+      add_module("first", first);
+      add_module("second", second);
+    }
+    Part first, second;
+  };
+  Tied model;
+  EXPECT_EQ(names(model.named_parameters()), std::vector<std::string>{"first.weight"});
+  model.to(Device::cpu());
+  EXPECT_TRUE(model.first.weight.same_as(model.second.weight));
+}
+
+TEST(Module, RefusesDoubleAndMalformedNames) {
+  struct Wrong : Module {
+    explicit Wrong(const std::string& name) : a(ones({1})), b(ones({1})) {
+      add_parameter("a", a);
+      add_parameter(name, b);
+    }
+    Tensor a, b;
+  };
+  EXPECT_THROW(Wrong("a"), ConfigError);
+  EXPECT_THROW(Wrong("a.b"), ConfigError);
+  EXPECT_THROW(Wrong(""), ConfigError);
+}
+
+TEST(Module, TrainingModeReachesAllParts) {
+  TwoParts model;
+  EXPECT_TRUE(model.second.is_training());
+  model.eval();
+  EXPECT_FALSE(model.is_training());
+  EXPECT_FALSE(model.second.is_training());
+}
+
+TEST(LoadState, CopiesValuesByName) {
+  TwoParts source, target;
+  source.first.weight.detach().fill(42);
+  source.second.count.fill(5);
+  target.load_state(source.state());
+  EXPECT_EQ(target.first.weight.to_vector<float>(), std::vector<float>(6, 42));
+  EXPECT_EQ(target.second.count.item<int>(), 5);
+  source.first.weight.detach().fill(1);
+  EXPECT_EQ(target.first.weight.to_vector<float>()[0], 42) << "values are copied, not shared";
+}
+
+TEST(LoadState, ChecksEverythingBeforeItWritesAnything) {
+  TwoParts model;
+  const auto message = [&](const Module::NamedTensors& state) -> std::string {
+    try {
+      model.load_state(state);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "nothing was thrown";
+  };
+  Module::NamedTensors good = TwoParts().state();
+  for (auto& [name, tensor] : good) tensor = full(tensor.shape(), 9, tensor.dtype());
+
+  Module::NamedTensors missing = good;
+  missing.pop_back();
+  EXPECT_NE(message(missing).find("second.count"), std::string::npos);
+  Module::NamedTensors unknown = good;
+  unknown.emplace_back("third", ones({1}));
+  EXPECT_NE(message(unknown).find("third"), std::string::npos);
+  Module::NamedTensors twice = good;
+  twice.push_back(good[0]);
+  EXPECT_NE(message(twice).find("twice"), std::string::npos);
+  Module::NamedTensors shape = good;
+  shape[2].second = ones({3, 2});
+  EXPECT_NE(message(shape).find("[3, 2]"), std::string::npos);
+  Module::NamedTensors type = good;
+  type[2].second = ones({2, 3}, DType::float64);
+  EXPECT_NE(message(type).find("float64"), std::string::npos);
+  EXPECT_EQ(model.scale.to_vector<float>(), std::vector<float>(2, 7)) << "nothing was touched";
+}
+
+}  // namespace
+}  // namespace bough::nn
