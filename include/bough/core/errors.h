@@ -18,6 +18,11 @@ struct ShapeError : Error {
   using Error::Error;
 };
 
+/// An index that points outside what it looks into.
+struct IndexError : Error {
+  using Error::Error;
+};
+
 /// An element type that the operation does not take.
 struct TypeError : Error {
   using Error::Error;

@@ -1,0 +1,102 @@
+#include "bough/ops/rows.h"
+
+#include <fmt/format.h>
+
+#include "bough/autograd/autograd.h"
+#include "kernels/cpu/rows.h"
+#include "kernels/on_device.h"
+#include "kernels/row_index.h"
+#include "kernels/row_sums.h"
+
+namespace bough {
+namespace {
+
+void require_row_index(std::string_view where, const Tensor& index) {
+  require_integers(where, "the index", index);
+  if (index.rank() != 1) {
+    throw ShapeError(where, fmt::format("the index must have one axis, it is {}", to_string(index.shape())));
+  }
+}
+
+void require_one_value_per_entry(std::string_view where, const Tensor& values, const Tensor& index) {
+  require_row_index(where, index);
+  require_same_device(where, {values, index});
+  if (values.rank() == 0 || values.size(0) != index.size(0)) {
+    throw ShapeError(where, fmt::format("values {} and index {} must have the same number of rows",
+                                        to_string(values.shape()), to_string(index.shape())));
+  }
+}
+
+template <typename T>
+Rows<const std::byte> as_bytes(Rows<const T> rows) {
+  return {reinterpret_cast<const std::byte*>(rows.data), rows.count, rows.width * std::int64_t{sizeof(T)}};
+}
+template <typename T>
+Rows<std::byte> as_bytes(Rows<T> rows) {
+  return {reinterpret_cast<std::byte*>(rows.data), rows.count, rows.width * std::int64_t{sizeof(T)}};
+}
+
+Tensor picked_rows(std::string_view where, const Tensor& x, const Tensor& index) {
+  Tensor picked = Tensor::empty(x.shape().with(0, index.size(0)), x.dtype(), x.device());
+  on_device_any_type(where, x, [&]<typename T>(auto backend, TypeTag<T>) {
+    require_rows_in_range(where, index, x.size(0));
+    visit_integers(index, [&](auto entries) {
+      gather_rows(backend, as_bytes(rows_of<T>(x)), entries, as_bytes(rows_of<T>(picked)));
+    });
+  });
+  return picked;
+}
+
+}  // namespace
+
+Tensor gather_rows(const Tensor& x, const Tensor& index) {
+  require_row_index("gather_rows", index);
+  require_same_device("gather_rows", {x, index});
+  if (x.rank() == 0) throw ShapeError("gather_rows", "x has no rows to pick from, its shape is []");
+  // y[i] = x[index[i]]:  dx[r] = sum of dy[i] over index[i] = r
+  return record({.name = "gather_rows",
+                 .inputs = {x},
+                 .saved = {index},
+                 .backward = [num_rows = x.size(0)](const BackwardCall& call) -> Gradients {
+                   return {sum_rows_by_index("gather_rows", call.gradient(), call.saved(0), num_rows)};
+                 }},
+                picked_rows("gather_rows", x, index));
+}
+
+Tensor scatter_add_rows(const Tensor& values, const Tensor& index, std::int64_t num_rows) {
+  require_one_value_per_entry("scatter_add_rows", values, index);
+  // y[r] = sum of v[i] over index[i] = r:  dv[i] = dy[index[i]]
+  return record({.name = "scatter_add_rows",
+                 .inputs = {values},
+                 .saved = {index},
+                 .backward = [](const BackwardCall& call) -> Gradients {
+                   return {picked_rows("scatter_add_rows", call.gradient(), call.saved(0))};
+                 }},
+                sum_rows_by_index("scatter_add_rows", values, index, num_rows));
+}
+
+Tensor index_add_rows(const Tensor& x, const Tensor& index, const Tensor& values) {
+  require_one_value_per_entry("index_add_rows", values, index);
+  require_same_device("index_add_rows", {x, values});
+  if (x.rank() == 0 || x.dtype() != values.dtype() || !(x.shape().with(0, values.size(0)) == values.shape())) {
+    throw ShapeError("index_add_rows", fmt::format("x {} {} and values {} {} must have the same type and rows of the "
+                                                   "same shape",
+                                                   name_of(x.dtype()), to_string(x.shape()), name_of(values.dtype()),
+                                                   to_string(values.shape())));
+  }
+  Tensor sums = sum_rows_by_index("index_add_rows", values, index, x.size(0));
+  sums.accumulate(x.detach());
+  // y = x + scatter(v):  dx = dy, dv[i] = dy[index[i]]
+  return record({.name = "index_add_rows",
+                 .inputs = {x, values},
+                 .saved = {index},
+                 .backward = [](const BackwardCall& call) -> Gradients {
+                   Gradients gradients(2);
+                   if (call.needs(0)) gradients[0] = call.gradient();
+                   if (call.needs(1)) gradients[1] = picked_rows("index_add_rows", call.gradient(), call.saved(0));
+                   return gradients;
+                 }},
+                sums);
+}
+
+}  // namespace bough
