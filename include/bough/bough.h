@@ -19,6 +19,6 @@
 #include "bough/nn/module.h"
 #include "bough/nn/optimizer.h"
 #include "bough/nn/schedule.h"
-#include "bough/ops/optimizer_step.h"
 #include "bough/ops/arrange.h"
+#include "bough/ops/optimizer_step.h"
 #include "bough/ops/rows.h"
