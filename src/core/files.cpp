@@ -54,13 +54,14 @@ std::string read_file(const std::string& path, std::int64_t limit) {
   return content;
 }
 
-AtomicFileWriter::AtomicFileWriter(std::string path) : path_(std::move(path)), temporary_(path_ + ".XXXXXX") {
-  file_ = ::mkostemp(temporary_.data(), O_CLOEXEC);
+AtomicFileWriter::AtomicFileWriter(std::string path) : path_(std::move(path)) {
+  // Names another process or an earlier, killed one has left behind are passed over.
+  for (int attempt = 0; file_ < 0 && attempt < 1000; ++attempt) {
+    temporary_ = fmt::format("{}.{}-{}.tmp", path_, ::getpid(), attempt);
+    file_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (file_ < 0 && errno != EEXIST) break;
+  }
   if (file_ < 0) fail("created", errno);
-  // mkostemp makes files only the owner may read; results are meant to be as readable as any other new file.
-  const mode_t mask = ::umask(0);
-  ::umask(mask);
-  ::fchmod(file_, 0666 & ~mask);
 }
 
 AtomicFileWriter::~AtomicFileWriter() {
