@@ -16,6 +16,7 @@
 #include "bough/graph/graph.h"
 #include "bough/graph/ids.h"
 #include "bough/nn/averaging.h"
+#include "bough/nn/checkpoint.h"
 #include "bough/nn/module.h"
 #include "bough/nn/optimizer.h"
 #include "bough/nn/schedule.h"

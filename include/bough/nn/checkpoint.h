@@ -1,0 +1,43 @@
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "bough/core/random.h"
+#include "bough/nn/module.h"
+
+namespace bough::nn {
+
+class Optimizer;
+
+/// Tensors by name and text by name: what one safetensors file holds.
+struct TensorFile {
+  Module::NamedTensors tensors;
+  std::map<std::string, std::string> metadata;
+};
+
+/// Writes a safetensors file (float32, float64, int32, int64, bool), atomically: whoever is killed in between leaves
+/// the old file whole. ConfigError for a name given twice, IoError if the disk says no.
+void save_tensors(const std::string& path, const TensorFile& file);
+
+/// Reads a safetensors file. A truncated, damaged or hostile file is an IoError that says what is wrong; nothing is
+/// allocated on the word of a header that the file's size does not bear out.
+TensorFile load_tensors(const std::string& path);
+
+/// What a checkpoint holds beside the model; what is null is neither written nor read.
+struct CheckpointParts {
+  Optimizer* optimizer = nullptr;
+  RandomGenerator* generator = nullptr;
+  /// Free text, e.g. the configuration as JSON, the step, the position in the data. Written as it is; filled on
+  /// loading.
+  std::map<std::string, std::string>* metadata = nullptr;
+};
+
+/// The model's parameters and buffers under their own names; the optimiser's state as "optimizer:<name>".
+void save_checkpoint(const std::string& path, const Module& module, const CheckpointParts& parts = {});
+
+/// Everything is read and checked before the model, the optimiser or the generator is touched. IoError for a damaged
+/// file or one that does not fit the model, naming what does not.
+void load_checkpoint(const std::string& path, Module& module, const CheckpointParts& parts = {});
+
+}  // namespace bough::nn
