@@ -4,7 +4,6 @@
 #include <atomic>
 #include <bit>
 #include <utility>
-#include <vector>
 
 #include "bough/core/parallel.h"
 
@@ -27,7 +26,8 @@ void sort_by_digit(std::span<const std::int64_t> from, std::span<std::int64_t> t
   const std::int64_t chunk = chunk_of(count), pieces = num_chunks(count, chunk), digits = std::int64_t{1} << digit_bits;
   const auto digit = [=](std::int64_t entry) { return (entry >> shift) & (digits - 1); };
   // next[piece * digits + d]: first how often the piece has digit d, then where its next one goes.
-  std::vector<std::int64_t> next(static_cast<std::size_t>(pieces * digits), 0);
+  const Scratch<std::int64_t> next(pieces * digits);
+  std::fill_n(next.data(), next.size(), 0);
   parallel_chunks(count, chunk, [&](std::int64_t begin, std::int64_t end) {
     std::int64_t* counts = next.data() + begin / chunk * digits;
     for (std::int64_t i = begin; i < end; ++i) ++counts[digit(from[i])];
@@ -50,10 +50,10 @@ void sort_by_digit(std::span<const std::int64_t> from, std::span<std::int64_t> t
 bool can_sort_rows(std::int64_t count, std::int64_t num_rows) { return bits_for(count) + bits_for(num_rows) <= 63; }
 
 template <typename I>
-SortedRows sort_rows(Cpu, std::span<const I> index, std::int64_t num_rows, std::span<std::int64_t> entries,
-                     std::span<std::int64_t> scratch) {
+SortedRows sort_rows(Cpu, std::span<const I> index, std::int64_t num_rows) {
   const auto count = static_cast<std::int64_t>(index.size());
   const int position_bits = bits_for(count), row_bits = bits_for(num_rows);
+  Scratch<std::int64_t> memory(count);
   std::atomic<bool> sorted = true;
   parallel_chunks(count, chunk_of(count), [&](std::int64_t begin, std::int64_t end) {
     I before = index[std::max<std::int64_t>(begin - 1, 0)];
@@ -61,21 +61,33 @@ SortedRows sort_rows(Cpu, std::span<const I> index, std::int64_t num_rows, std::
     for (std::int64_t i = begin; i < end; ++i) {
       ascending &= before <= index[i];
       before = index[i];
-      entries[i] = static_cast<std::int64_t>(before) << position_bits | i;
+      memory[i] = static_cast<std::int64_t>(before) << position_bits | i;
     }
     if (!ascending) sorted = false;
   });
-  if (sorted) return {entries, position_bits};
-
-  const int passes = (row_bits + most_digit_bits - 1) / most_digit_bits, digit_bits = (row_bits + passes - 1) / passes;
-  for (int pass = 0; pass < passes; ++pass) {
-    sort_by_digit(entries, scratch, position_bits + pass * digit_bits, digit_bits);
-    std::swap(entries, scratch);
+  if (!sorted) {
+    const int passes = (row_bits + most_digit_bits - 1) / most_digit_bits;
+    const int digit_bits = (row_bits + passes - 1) / passes;
+    Scratch<std::int64_t> other(count);
+    for (int pass = 0; pass < passes; ++pass) {
+      sort_by_digit({memory.data(), index.size()}, {other.data(), index.size()}, position_bits + pass * digit_bits,
+                    digit_bits);
+      std::swap(memory, other);
+    }
   }
-  return {entries, position_bits};
+  const std::span entries(memory.data(), index.size());
+  return {std::move(memory), entries, position_bits};
 }
 
-std::int64_t compact_rows(Cpu, SortedRows sorted, std::span<std::int64_t> rows) {
+void drop_row(Cpu, SortedRows& sorted, std::int64_t row) {
+  std::span<std::int64_t>& entries = sorted.entries;
+  const auto row_of = [bits = sorted.position_bits](std::int64_t entry) { return entry >> bits; };
+  const auto gone = std::ranges::equal_range(entries, row, {}, row_of);
+  const auto kept = std::ranges::copy(gone.end(), entries.end(), gone.begin()).out;
+  entries = entries.first(static_cast<std::size_t>(kept - entries.begin()));
+}
+
+std::int64_t compact_rows(Cpu, SortedRows& sorted, std::span<std::int64_t> rows) {
   const std::int64_t position_mask = (std::int64_t{1} << sorted.position_bits) - 1;
   std::int64_t number = -1, current = -1;
   for (std::int64_t& entry : sorted.entries) {
@@ -89,9 +101,7 @@ std::int64_t compact_rows(Cpu, SortedRows sorted, std::span<std::int64_t> rows) 
   return number + 1;
 }
 
-template SortedRows sort_rows(Cpu, std::span<const std::int32_t>, std::int64_t, std::span<std::int64_t>,
-                              std::span<std::int64_t>);
-template SortedRows sort_rows(Cpu, std::span<const std::int64_t>, std::int64_t, std::span<std::int64_t>,
-                              std::span<std::int64_t>);
+template SortedRows sort_rows(Cpu, std::span<const std::int32_t>, std::int64_t);
+template SortedRows sort_rows(Cpu, std::span<const std::int64_t>, std::int64_t);
 
 }  // namespace bough

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <span>
 
+#include "kernels/cpu/scratch.h"
 #include "kernels/on_device.h"
 
 namespace bough {
@@ -10,7 +11,8 @@ namespace bough {
 /// Entries of a row index, sorted by row and, within a row, by where they stood in the index. Row and position share
 /// one number, so that sorting moves eight bytes an entry.
 struct SortedRows {
-  std::span<std::int64_t> entries;
+  Scratch<std::int64_t> memory;
+  std::span<std::int64_t> entries;  ///< in `memory`
   int position_bits = 0;
 
   std::int64_t size() const { return static_cast<std::int64_t>(entries.size()); }
@@ -21,14 +23,16 @@ struct SortedRows {
 /// True if row and position of such an index fit in one entry.
 bool can_sort_rows(std::int64_t count, std::int64_t num_rows);
 
-/// Sorts an index whose entries are in 0..num_rows-1. `entries` and `scratch` have the size of the index; the result
-/// looks into one of them. A parallel radix sort, O(size) per 11 bits of num_rows; one look if it is sorted already.
+/// Sorts an index whose entries are in 0..num_rows-1 and which can_sort_rows. A parallel radix sort, O(size) per 11
+/// bits of num_rows; one look if it is sorted already.
 template <typename I>
-SortedRows sort_rows(Cpu, std::span<const I> index, std::int64_t num_rows, std::span<std::int64_t> entries,
-                     std::span<std::int64_t> scratch);
+SortedRows sort_rows(Cpu, std::span<const I> index, std::int64_t num_rows);
 
-/// Renumbers the rows in `sorted` to 0, 1, ... without gaps, writes to `rows` (as large as the index) which row each
-/// number stands for, and returns how many there are.
-std::int64_t compact_rows(Cpu, SortedRows sorted, std::span<std::int64_t> rows);
+/// Leaves out the entries of one row.
+void drop_row(Cpu, SortedRows& sorted, std::int64_t row);
+
+/// Renumbers the rows to 0, 1, ... without gaps, writes to `rows` (as large as the index) which row each number stands
+/// for, and returns how many there are.
+std::int64_t compact_rows(Cpu, SortedRows& sorted, std::span<std::int64_t> rows);
 
 }  // namespace bough

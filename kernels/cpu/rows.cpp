@@ -107,25 +107,29 @@ void add_row(const T* source, T* target, std::int64_t width) {
   for (; i < width; ++i) target[i] += source[i];
 }
 
+/// The pieces hold equal shares of rows and entries together, so neither a row with most of the entries nor a long
+/// stretch without any keeps one thread busy alone. A row that goes on into the next piece leaves what it has in
+/// `carries`; these are added at the end, in order.
 template <typename T>
-void sum_rows_here(const SortedRows& sorted, Rows<const T> values, Rows<T> target, std::int64_t chunk,
-                   std::span<std::int64_t> carry_rows, Rows<T> carries) {
-  parallel_chunks(sorted.size() + target.count, chunk, [&](std::int64_t begin, std::int64_t end) {
+void sum_rows_in_pieces(const SortedRows& sorted, Rows<const T> values, Rows<T> target) {
+  const std::int64_t work = sorted.size() + target.count, width = target.width;
+  const std::int64_t chunk = std::max<std::int64_t>(16, rows_per_chunk(width)), pieces = num_chunks(work, chunk);
+  const Scratch<std::int64_t> carry_rows(pieces);
+  const Scratch<T> carries(pieces * width);
+  parallel_chunks(work, chunk, [&](std::int64_t begin, std::int64_t end) {
     const std::int64_t piece = begin / chunk;
-    carry_rows[piece] = sum_piece(sorted, begin, end, values, target, carries[piece]);
+    carry_rows[piece] = sum_piece(sorted, begin, end, values, target, carries.data() + piece * width);
   });
-  for (std::int64_t piece = 0; piece < carries.count; ++piece) {
-    if (carry_rows[piece] >= 0) add_row<T>(carries[piece], target[carry_rows[piece]], target.width);
+  for (std::int64_t piece = 0; piece < pieces; ++piece) {
+    if (carry_rows[piece] >= 0) add_row(carries.data() + piece * width, target[carry_rows[piece]], width);
   }
 }
 
-void sum_rows_float(const SortedRows& sorted, Rows<const float> values, Rows<float> target, std::int64_t chunk,
-                    std::span<std::int64_t> carry_rows, Rows<float> carries) {
-  sum_rows_here(sorted, values, target, chunk, carry_rows, carries);
+void sum_rows_float(const SortedRows& sorted, Rows<const float> values, Rows<float> target) {
+  sum_rows_in_pieces(sorted, values, target);
 }
-void sum_rows_double(const SortedRows& sorted, Rows<const double> values, Rows<double> target, std::int64_t chunk,
-                     std::span<std::int64_t> carry_rows, Rows<double> carries) {
-  sum_rows_here(sorted, values, target, chunk, carry_rows, carries);
+void sum_rows_double(const SortedRows& sorted, Rows<const double> values, Rows<double> target) {
+  sum_rows_in_pieces(sorted, values, target);
 }
 
 }  // namespace bough::HWY_NAMESPACE
@@ -153,8 +157,6 @@ void gather_wide_rows(Rows<const std::byte> source, const I* index, std::byte* t
   }
 }
 
-std::int64_t sum_rows_chunk(std::int64_t width) { return std::max<std::int64_t>(16, rows_per_chunk(width)); }
-
 }  // namespace
 
 template <typename I>
@@ -179,22 +181,16 @@ void gather_rows(Cpu, Rows<const std::byte> source, std::span<const I> index, Ro
   });
 }
 
-std::int64_t sum_rows_pieces(std::int64_t count, std::int64_t num_rows, std::int64_t width) {
-  return num_chunks(count + num_rows, sum_rows_chunk(width));
-}
-
 HWY_EXPORT(sum_rows_float);
 HWY_EXPORT(sum_rows_double);
 
 template <>
-void sum_rows(Cpu, SortedRows sorted, Rows<const float> values, Rows<float> target, std::span<std::int64_t> carry_rows,
-              Rows<float> carries) {
-  HWY_DYNAMIC_DISPATCH(sum_rows_float)(sorted, values, target, sum_rows_chunk(values.width), carry_rows, carries);
+void sum_rows(Cpu, const SortedRows& sorted, Rows<const float> values, Rows<float> target) {
+  HWY_DYNAMIC_DISPATCH(sum_rows_float)(sorted, values, target);
 }
 template <>
-void sum_rows(Cpu, SortedRows sorted, Rows<const double> values, Rows<double> target,
-              std::span<std::int64_t> carry_rows, Rows<double> carries) {
-  HWY_DYNAMIC_DISPATCH(sum_rows_double)(sorted, values, target, sum_rows_chunk(values.width), carry_rows, carries);
+void sum_rows(Cpu, const SortedRows& sorted, Rows<const double> values, Rows<double> target) {
+  HWY_DYNAMIC_DISPATCH(sum_rows_double)(sorted, values, target);
 }
 
 template void gather_rows(Cpu, Rows<const std::byte>, std::span<const std::int32_t>, Rows<std::byte>);
