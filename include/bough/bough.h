@@ -21,5 +21,6 @@
 #include "bough/nn/optimizer.h"
 #include "bough/nn/schedule.h"
 #include "bough/ops/arrange.h"
+#include "bough/ops/embedding.h"
 #include "bough/ops/optimizer_step.h"
 #include "bough/ops/rows.h"
