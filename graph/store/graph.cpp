@@ -19,25 +19,31 @@ std::vector<std::int64_t> degrees(const CompressedView& rows) {
 Graph::Graph() : structure_(std::make_shared<const GraphStructure>("Graph", GraphParts{})) {}
 
 Graph Graph::from_edges(IdArray src, IdArray dst, EdgeListOptions options) {
-  return Graph(std::make_shared<const GraphStructure>("Graph::from_edges",
-                                                      GraphParts{.src = std::move(src),
-                                                                 .dst = std::move(dst),
-                                                                 .bipartite = false,
-                                                                 .num_src = options.num_nodes,
-                                                                 .num_dst = options.num_nodes,
-                                                                 .edge_types = std::move(options.edge_types),
-                                                                 .num_edge_types = options.num_edge_types}));
+  GraphParts parts{.src = std::move(src),
+                   .dst = std::move(dst),
+                   .bipartite = false,
+                   .num_src = options.num_nodes,
+                   .num_dst = options.num_nodes,
+                   .edge_types = std::move(options.edge_types),
+                   .num_edge_types = options.num_edge_types,
+                   .src_offsets = options.graph_offsets,
+                   .dst_offsets = std::move(options.graph_offsets),
+                   .edge_offsets = std::move(options.edge_offsets)};
+  return Graph(std::make_shared<const GraphStructure>("Graph::from_edges", std::move(parts)));
 }
 
 Graph Graph::bipartite(IdArray src, IdArray dst, BipartiteOptions options) {
-  return Graph(
-      std::make_shared<const GraphStructure>("Graph::bipartite", GraphParts{.src = std::move(src),
-                                                                            .dst = std::move(dst),
-                                                                            .bipartite = true,
-                                                                            .num_src = options.num_src,
-                                                                            .num_dst = options.num_dst,
-                                                                            .edge_types = std::move(options.edge_types),
-                                                                            .num_edge_types = options.num_edge_types}));
+  GraphParts parts{.src = std::move(src),
+                   .dst = std::move(dst),
+                   .bipartite = true,
+                   .num_src = options.num_src,
+                   .num_dst = options.num_dst,
+                   .edge_types = std::move(options.edge_types),
+                   .num_edge_types = options.num_edge_types,
+                   .src_offsets = std::move(options.src_offsets),
+                   .dst_offsets = std::move(options.dst_offsets),
+                   .edge_offsets = std::move(options.edge_offsets)};
+  return Graph(std::make_shared<const GraphStructure>("Graph::bipartite", std::move(parts)));
 }
 
 bool Graph::is_bipartite() const { return structure_->bipartite; }
@@ -74,6 +80,25 @@ Graph Graph::reverse() const { return Graph(structure_, !reversed_); }
 
 std::vector<std::int64_t> Graph::in_degrees() const { return degrees(csc(EdgeIds::implied)); }
 std::vector<std::int64_t> Graph::out_degrees() const { return degrees(csr(EdgeIds::implied)); }
+
+std::int64_t Graph::num_graphs() const { return static_cast<std::int64_t>(structure_->edge_offsets.size()) - 1; }
+
+std::span<const std::int64_t> Graph::graph_offsets() const {
+  if (structure_->bipartite) {
+    throw GraphError("Graph::graph_offsets", "a bipartite graph has src_offsets() and dst_offsets()");
+  }
+  return structure_->src_offsets;
+}
+
+std::span<const std::int64_t> Graph::src_offsets() const {
+  return reversed_ ? structure_->dst_offsets : structure_->src_offsets;
+}
+std::span<const std::int64_t> Graph::dst_offsets() const {
+  return reversed_ ? structure_->src_offsets : structure_->dst_offsets;
+}
+std::span<const std::int64_t> Graph::edge_offsets() const { return structure_->edge_offsets; }
+
+std::int64_t Graph::memory_bytes() const { return structure_->memory_bytes(); }
 
 std::shared_ptr<const void> Graph::cached_value(const std::type_info& type, std::uint64_t key,
                                                 const std::function<std::shared_ptr<const void>()>& make) const {

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
 #include <string_view>
 
 #include "bough/core/errors.h"
 #include "bough/core/parallel.h"
+#include "graph/store/rows.h"
 
 namespace bough {
 namespace {
@@ -85,6 +85,14 @@ std::int64_t checked_count(const char* where, std::span<const std::int32_t> ids,
   return count.value_or(std::int64_t{range.high} + 1);
 }
 
+void require_offsets(const char* where, const char* name, std::span<const std::int64_t> offsets, std::int64_t total,
+                     const char* what) {
+  if (offsets.empty() || offsets.front() != 0 || offsets.back() != total ||
+      !std::is_sorted(offsets.begin(), offsets.end())) {
+    throw GraphError(where, fmt::format("{} must start at 0, never descend and end at the {} {}", name, total, what));
+  }
+}
+
 }  // namespace
 
 std::shared_ptr<const void> DerivedValues::get(std::type_index type, std::uint64_t key, const Make& make) const {
@@ -120,9 +128,43 @@ GraphStructure::GraphStructure(const char* where, GraphParts parts)
     num_dst = checked_count(where, dst.span(), parts.num_src, "destination", "nodes");
     num_src = num_dst = std::max(num_src, num_dst);
   }
+  if (edge_types.empty() && !src.empty() && parts.num_edge_types.value_or(0) > 0) {
+    throw GraphError(where, fmt::format("there are {} edge types, but edge_types does not say which edge has which",
+                                        *parts.num_edge_types));
+  }
   num_edge_types = checked_count(where, edge_types.span(), parts.num_edge_types, "type", "edge types");
   source_order = order_of(src.span(), dst.span());
   destination_order = order_of(dst.span(), src.span());
+  take_offsets(where, std::move(parts));
+}
+
+void GraphStructure::take_offsets(const char* where, GraphParts parts) {
+  src_offsets = std::move(parts.src_offsets);
+  dst_offsets = std::move(parts.dst_offsets);
+  edge_offsets = std::move(parts.edge_offsets);
+  if (src_offsets.empty() && dst_offsets.empty() && edge_offsets.empty()) {
+    src_offsets = {0, num_src};
+    dst_offsets = {0, num_dst};
+    edge_offsets = {0, src.size()};
+    return;
+  }
+  require_offsets(where, bipartite ? "src_offsets" : "graph_offsets", src_offsets, num_src, "nodes");
+  require_offsets(where, bipartite ? "dst_offsets" : "graph_offsets", dst_offsets, num_dst, "nodes");
+  require_offsets(where, "edge_offsets", edge_offsets, src.size(), "edges");
+  if (src_offsets.size() != dst_offsets.size() || src_offsets.size() != edge_offsets.size()) {
+    throw GraphError(where, fmt::format("offsets of {} graphs for sources, {} for destinations and {} for edges",
+                                        src_offsets.size() - 1, dst_offsets.size() - 1, edge_offsets.size() - 1));
+  }
+  for (std::size_t graph = 0; graph + 1 < edge_offsets.size(); ++graph) {
+    for (std::int64_t edge = edge_offsets[graph]; edge < edge_offsets[graph + 1]; ++edge) {
+      const bool inside = src[edge] >= src_offsets[graph] && src[edge] < src_offsets[graph + 1] &&
+                          dst[edge] >= dst_offsets[graph] && dst[edge] < dst_offsets[graph + 1];
+      if (!inside) {
+        throw GraphError(where, fmt::format("edge {} from {} to {} belongs to graph {} but leaves its nodes", edge,
+                                            src[edge], dst[edge], graph));
+      }
+    }
+  }
 }
 
 CompressedView GraphStructure::view(const Format& format, const IdArray& keys, const IdArray& others,
@@ -130,15 +172,7 @@ CompressedView GraphStructure::view(const Format& format, const IdArray& keys, c
   const Compressed& rows = format.rows.get([&] { return compress(keys, others, num_keys, order); });
   CompressedView view{rows.offsets, rows.indices.span(), rows.edge_ids.span(), rows.in_edge_order};
   if (rows.in_edge_order && ids == EdgeIds::listed) {
-    view.edge_ids = format.listed_ids
-                        .get([&] {
-                          IdBuffer listed(rows.indices.size());
-                          parallel_chunks(listed.size(), scan_chunk, [&](std::int64_t begin, std::int64_t end) {
-                            std::iota(listed.data() + begin, listed.data() + end, static_cast<std::int32_t>(begin));
-                          });
-                          return IdArray(std::move(listed));
-                        })
-                        .span();
+    view.edge_ids = format.listed_ids.get([&] { return identity_ids(rows.indices.size()); }).span();
   }
   return view;
 }
@@ -149,6 +183,22 @@ CompressedView GraphStructure::by_source(EdgeIds ids) const {
 
 CompressedView GraphStructure::by_destination(EdgeIds ids) const {
   return view(by_destination_, dst, src, num_dst, destination_order, ids);
+}
+
+std::int64_t GraphStructure::Format::memory_bytes() const {
+  std::int64_t bytes = 0;
+  if (const Compressed* built = rows.peek()) {
+    bytes += static_cast<std::int64_t>(built->offsets.size() * sizeof(std::int64_t));
+    // A format in edge order shares its indices with the edges as given.
+    if (!built->in_edge_order) bytes += (built->indices.size() + built->edge_ids.size()) * std::int64_t{4};
+  }
+  if (const IdArray* listed = listed_ids.peek()) bytes += listed->size() * std::int64_t{4};
+  return bytes;
+}
+
+std::int64_t GraphStructure::memory_bytes() const {
+  return (src.size() + dst.size() + edge_types.size()) * std::int64_t{4} + by_source_.memory_bytes() +
+         by_destination_.memory_bytes();
 }
 
 }  // namespace bough

@@ -8,6 +8,7 @@
 #include <optional>
 #include <typeindex>
 #include <utility>
+#include <vector>
 
 #include "bough/graph/graph.h"
 #include "graph/store/compress.h"
@@ -36,6 +37,10 @@ struct GraphParts {
   std::optional<std::int64_t> num_dst = {};  ///< equal to num_src unless bipartite
   IdArray edge_types = {};
   std::optional<std::int64_t> num_edge_types = {};
+  /// Where the graphs of a disjoint union begin, and the end; all empty for a single graph.
+  std::vector<std::int64_t> src_offsets = {};
+  std::vector<std::int64_t> dst_offsets = {};
+  std::vector<std::int64_t> edge_offsets = {};
 };
 
 /// The body behind the handles: edges as given, and what has been derived from them so far.
@@ -51,20 +56,28 @@ class GraphStructure {
   std::int64_t num_dst = 0;
   std::int64_t num_edge_types = 0;
   bool bipartite = false;
+  std::vector<std::int64_t> src_offsets;
+  std::vector<std::int64_t> dst_offsets;
+  std::vector<std::int64_t> edge_offsets;
   EdgeOrder source_order;       ///< for grouping by source
   EdgeOrder destination_order;  ///< for grouping by destination
 
   CompressedView by_source(EdgeIds ids) const;
   CompressedView by_destination(EdgeIds ids) const;
+  std::int64_t memory_bytes() const;
   const DerivedValues& derived(bool reversed) const { return derived_[reversed ? 1 : 0]; }
 
  private:
   struct Format {
     Lazy<Compressed> rows;
     Lazy<IdArray> listed_ids;  ///< 0, 1, 2, ... for a format in edge order, if somebody wants to see them
+
+    std::int64_t memory_bytes() const;
   };
   static CompressedView view(const Format& format, const IdArray& keys, const IdArray& others, std::int64_t num_keys,
                              EdgeOrder order, EdgeIds ids);
+
+  void take_offsets(const char* where, GraphParts parts);
 
   Format by_source_;
   Format by_destination_;

@@ -13,6 +13,7 @@
 #include "bough/core/shape.h"
 #include "bough/core/tensor.h"
 #include "bough/core/version.h"
+#include "bough/graph/batch.h"
 #include "bough/graph/graph.h"
 #include "bough/graph/ids.h"
 #include "bough/nn/averaging.h"
@@ -24,3 +25,4 @@
 #include "bough/ops/embedding.h"
 #include "bough/ops/optimizer_step.h"
 #include "bough/ops/rows.h"
+#include "bough/graph/needed_nodes.h"

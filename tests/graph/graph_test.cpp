@@ -9,26 +9,15 @@
 #include <stdexcept>
 #include <thread>
 
-#include "bough/core/errors.h"
+#include "tests/support/errors.h"
 
 namespace bough {
 namespace {
 
+using test::graph_error;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-
-/// The message of the GraphError that f throws.
-template <typename F>
-std::string graph_error(F&& f) {
-  try {
-    f();
-  } catch (const GraphError& error) {
-    return error.what();
-  }
-  ADD_FAILURE() << "no GraphError";
-  return {};
-}
 
 TEST(Graph, IsEmptyByDefault) {
   const Graph graph;
@@ -126,6 +115,8 @@ TEST(Graph, NamesBothSizesThatDisagree) {
                 Graph::from_edges({0, 1}, {0, 1}, {.edge_types = {0}});
               }),
               HasSubstr("each of the 2 edges, but has 1"));
+  EXPECT_THAT(graph_error([] { Graph::from_edges({0}, {0}, {.num_edge_types = 3}); }), HasSubstr("3 edge types"));
+  EXPECT_EQ(Graph::from_edges({}, {}, {.num_nodes = 1, .num_edge_types = 3}).num_edge_types(), 3);
 }
 
 TEST(Graph, RefusesNegativeAndHugeCounts) {
@@ -159,6 +150,18 @@ TEST(Graph, CountsDegreesAtBothEnds) {
   const Graph graph = Graph::from_edges({0, 0, 2, 2, 2}, {1, 1, 1, 2, 0}, {.num_nodes = 4});
   EXPECT_THAT(graph.in_degrees(), ElementsAre(1, 3, 1, 0));
   EXPECT_THAT(graph.out_degrees(), ElementsAre(2, 0, 3, 0));
+}
+
+TEST(Graph, CountsTheBytesItHolds) {
+  const Graph sorted = Graph::from_edges({0, 1, 2}, {0, 1, 2}, {.num_nodes = 3, .edge_types = {0, 0, 0}});
+  EXPECT_EQ(sorted.memory_bytes(), 3 * 12);
+  sorted.csc(EdgeIds::implied);
+  EXPECT_EQ(sorted.memory_bytes(), 3 * 12 + 4 * 8);
+  sorted.csc();
+  EXPECT_EQ(sorted.memory_bytes(), 3 * 16 + 4 * 8);
+  const Graph unsorted = Graph::from_edges({0, 1}, {1, 0});
+  unsorted.csc();
+  EXPECT_EQ(unsorted.memory_bytes(), 2 * 16 + 3 * 8);
 }
 
 struct Plan {

@@ -51,6 +51,10 @@ struct EdgeListOptions {
   std::optional<std::int64_t> num_nodes = {};       ///< default: largest id + 1
   IdArray edge_types = {};                          ///< relation id of each edge, >= 0; none: an untyped graph
   std::optional<std::int64_t> num_edge_types = {};  ///< default: largest type + 1
+  /// For a disjoint union made in one go: graph i has the nodes graph_offsets[i] .. graph_offsets[i+1]-1 and the edges
+  /// edge_offsets[i] .. edge_offsets[i+1]-1, which stay among its nodes. None: one graph.
+  std::vector<std::int64_t> graph_offsets = {};
+  std::vector<std::int64_t> edge_offsets = {};
 };
 
 struct BipartiteOptions {
@@ -58,7 +62,41 @@ struct BipartiteOptions {
   std::optional<std::int64_t> num_dst = {};  ///< default: largest destination id + 1
   IdArray edge_types = {};
   std::optional<std::int64_t> num_edge_types = {};
+  std::vector<std::int64_t> src_offsets = {};  ///< a disjoint union, as above
+  std::vector<std::int64_t> dst_offsets = {};
+  std::vector<std::int64_t> edge_offsets = {};
 };
+
+struct CompressedOptions {
+  std::optional<std::int64_t> num_others = {};  ///< given: a bipartite graph with so many nodes at the other end
+  IdArray edge_ids = {};                        ///< number of the edge at each position; none: 0, 1, 2, ...
+  IdArray edge_types = {};                      ///< by edge number
+  std::optional<std::int64_t> num_edge_types = {};
+};
+
+/// Edges of some nodes, those of the first node asked for first: edges offsets[i] .. offsets[i+1]-1 belong to node i of
+/// the question.
+struct EdgeSelection {
+  std::vector<std::int64_t> offsets;
+  std::vector<std::int32_t> edge_ids;
+  std::vector<std::int32_t> src;
+  std::vector<std::int32_t> dst;
+};
+
+enum class EdgeEnd { source, destination };
+
+struct SelfLoopOptions {
+  std::optional<std::int64_t> edge_type = {};  ///< of the loops in a typed graph; default: a new one, num_edge_types()
+  bool only_missing = false;                   ///< spare nodes that have a loop already
+};
+
+struct SimplifyOptions {
+  bool merge_types = false;  ///< edges of different types between the same nodes are one; the first gives the type
+};
+
+struct EdgeSubset;
+struct SimplifiedGraph;
+struct NeededNodes;
 
 /// A directed graph: an immutable handle that is cheap to copy and safe to use from several threads.
 ///
@@ -77,6 +115,10 @@ class Graph {
   /// Vectors and IdBuffers that are moved in are not copied. O(E).
   static Graph from_edges(IdArray src, IdArray dst, EdgeListOptions options = {});
   static Graph bipartite(IdArray src, IdArray dst, BipartiteOptions options = {});
+  /// Rows are sources (csr) or destinations (csc), indices the other ends, in any order inside a row. Offsets start at
+  /// 0, never descend and end at the number of indices; edge_ids is a permutation. GraphError otherwise. O(E).
+  static Graph from_csr(std::span<const std::int64_t> offsets, IdArray indices, CompressedOptions options = {});
+  static Graph from_csc(std::span<const std::int64_t> offsets, IdArray indices, CompressedOptions options = {});
 
   bool is_bipartite() const;
   /// Number of nodes. GraphError for a bipartite graph, which has num_src() and num_dst().
@@ -104,6 +146,40 @@ class Graph {
   std::vector<std::int64_t> in_degrees() const;
   std::vector<std::int64_t> out_degrees() const;
 
+  /// Questions about nodes; GraphError for a node that is not there. O(log degree) for each pair.
+  bool has_edge(std::int64_t src, std::int64_t dst) const;
+  /// All edges from src to dst, ascending.
+  std::vector<std::int32_t> edges_between(std::int64_t src, std::int64_t dst) const;
+  /// Edges into (out of) each of the nodes, in the order of csc (csr). O(their number).
+  EdgeSelection in_edges(const IdArray& nodes) const;
+  EdgeSelection out_edges(const IdArray& nodes) const;
+
+  /// The same nodes with only the edges into (out of) some of them, in the same order. Nodes may repeat.
+  EdgeSubset in_subgraph(const IdArray& nodes) const;
+  EdgeSubset out_subgraph(const IdArray& nodes) const;
+  /// Edges ordered by one end, then the other, then as given; a graph in that order already is returned as it is.
+  EdgeSubset sort(EdgeEnd by = EdgeEnd::destination) const;
+  /// One edge for all that have the same ends and type; it stands where the first of them stood.
+  SimplifiedGraph simplify(SimplifyOptions options = {}) const;
+  /// An edge from each node to itself, after the given edges (in a batch: after those of its graph). GraphError for a
+  /// bipartite graph.
+  Graph add_self_loops(SelfLoopOptions options = {}) const;
+
+  /// What each of `layers` rounds of message passing must compute so that the read-out nodes come out right. See
+  /// bough/graph/needed_nodes.h. GraphError for a bipartite graph.
+  NeededNodes needed_nodes(const IdArray& readout, int layers) const;
+
+  /// The graphs of a disjoint union (see batch); one for any other graph. graph_offsets: first node of each graph, then
+  /// the number of nodes; GraphError for a bipartite graph, which has src_offsets and dst_offsets.
+  std::int64_t num_graphs() const;
+  std::span<const std::int64_t> graph_offsets() const;
+  std::span<const std::int64_t> src_offsets() const;
+  std::span<const std::int64_t> dst_offsets() const;
+  std::span<const std::int64_t> edge_offsets() const;
+
+  /// Bytes of all arrays held now: the edges and the formats built so far, without cached values.
+  std::int64_t memory_bytes() const;
+
   /// True if both handles mean the very same graph in the same direction.
   bool same_as(const Graph& other) const { return structure_ == other.structure_ && reversed_ == other.reversed_; }
 
@@ -124,9 +200,23 @@ class Graph {
 
   std::shared_ptr<const void> cached_value(const std::type_info& type, std::uint64_t key,
                                            const std::function<std::shared_ptr<const void>()>& make) const;
+  /// The given edges of this graph, ascending ids, on the same nodes.
+  Graph with_edges(const char* where, std::span<const std::int32_t> edges) const;
 
   std::shared_ptr<const GraphStructure> structure_;
   bool reversed_ = false;
+};
+
+/// Some or all edges of another graph: edge e was edge edge_ids[e] there.
+struct EdgeSubset {
+  Graph graph;
+  IdArray edge_ids;
+};
+
+struct SimplifiedGraph {
+  Graph graph;
+  IdArray edge_map;     ///< for each edge of the former graph the one it has become
+  IdArray first_edges;  ///< for each edge the first of those it stands for
 };
 
 }  // namespace bough

@@ -36,6 +36,9 @@ class IdBuffer {
 /// does not fit.
 class IdArray {
  public:
+  using value_type = std::int32_t;
+  using const_iterator = std::span<const std::int32_t>::iterator;
+
   IdArray() = default;
   IdArray(std::vector<std::int32_t>&& ids);
   IdArray(IdBuffer&& ids);
@@ -52,8 +55,8 @@ class IdArray {
   bool empty() const { return values_.empty(); }
   std::int32_t operator[](std::int64_t i) const { return values_[static_cast<std::size_t>(i)]; }
   std::span<const std::int32_t> span() const { return values_; }
-  auto begin() const { return values_.begin(); }
-  auto end() const { return values_.end(); }
+  const_iterator begin() const { return values_.begin(); }
+  const_iterator end() const { return values_.end(); }
 
  private:
   std::shared_ptr<const void> owner_;

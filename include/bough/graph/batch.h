@@ -1,0 +1,22 @@
+#pragma once
+
+#include <initializer_list>
+#include <span>
+#include <vector>
+
+#include "bough/graph/graph.h"
+
+namespace bough {
+
+/// The disjoint union: nodes and edges of the first graph first, then those of the second, ... graph_offsets() and
+/// edge_offsets() of the result say where each begins; batches among the arguments count as their parts. A handful of
+/// allocations whatever the number of graphs. O(nodes + edges).
+/// GraphError if bipartite graphs are mixed with others, typed with untyped ones (a graph without edges fits both), or
+/// if the sum has too many nodes or edges. No graphs: the empty graph, with num_graphs() 0.
+Graph batch(std::span<const Graph> graphs);
+inline Graph batch(std::initializer_list<Graph> graphs) { return batch(std::span(graphs.begin(), graphs.size())); }
+
+/// The parts of a batch, with the number of edge types of the whole. A graph that is no batch is its only part.
+std::vector<Graph> unbatch(const Graph& graph);
+
+}  // namespace bough
