@@ -26,3 +26,4 @@
 #include "bough/ops/optimizer_step.h"
 #include "bough/ops/rows.h"
 #include "bough/graph/needed_nodes.h"
+#include "bough/ops/softmax.h"

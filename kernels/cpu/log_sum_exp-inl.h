@@ -1,0 +1,85 @@
+// The logarithm of the sum of exponentials of a row, as its largest element and the sum relative to it, for softmax and
+// cross entropy. Compiled once per instruction set; no #pragma once, the toggle below replaces it.
+#if defined(BOUGH_KERNELS_CPU_LOG_SUM_EXP_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef BOUGH_KERNELS_CPU_LOG_SUM_EXP_INL_H_
+#undef BOUGH_KERNELS_CPU_LOG_SUM_EXP_INL_H_
+#else
+#define BOUGH_KERNELS_CPU_LOG_SUM_EXP_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "kernels/cpu/row_loop-inl.h"
+#include "kernels/cpu/simd_math-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace bough::HWY_NAMESPACE::simd {
+namespace hn = hwy::HWY_NAMESPACE;
+
+template <typename T>
+constexpr T minus_infinity = -std::numeric_limits<T>::infinity();
+
+/// The largest element, -inf for none. A NaN may get lost: exponentials relative to the result bring it back, unless
+/// the result is -inf.
+template <typename T>
+HWY_INLINE T row_max(const T* x, std::int64_t width) {
+  const hn::ScalableTag<T> d;
+  const auto largest = reduce_vectors(
+      d, width, minus_infinity<T>,
+      [&](std::int64_t i, auto access) HWY_ATTR { return access.load(d, x + i, minus_infinity<T>); },
+      [](auto a, auto b) HWY_ATTR { return hn::Max(a, b); });
+  return hn::GetLane(hn::MaxOfLanes(d, largest));
+}
+
+template <typename T>
+bool has_nan(const T* x, std::int64_t width) {
+  return std::any_of(x, x + width, [](T value) { return std::isnan(value); });
+}
+
+/// True if all elements are -inf, given the result of row_max.
+template <typename T>
+HWY_INLINE bool is_masked(const T* x, std::int64_t width, T max) {
+  return max == minus_infinity<T> && !has_nan(x, width);
+}
+
+/// sum(e^x) = sum * e^max.
+template <typename T>
+struct ExpSum {
+  T max = minus_infinity<T>;
+  T sum = 0;
+
+  /// All elements were -inf, or there were none: otherwise the largest alone counts 1.
+  bool masked() const { return sum == 0; }
+};
+
+/// Reads the row once, in blocks that stay in the first-level cache: whenever a block has a larger element than all
+/// before it, the sum so far is scaled down. A row of only -inf gives {-inf, 0}.
+template <typename T>
+ExpSum<T> exp_sum(const T* x, std::int64_t width) {
+  constexpr std::int64_t block = 4096;
+  const hn::ScalableTag<T> d;
+  ExpSum<T> total;
+  for (std::int64_t begin = 0; begin < width; begin += block) {
+    const T* part = x + begin;
+    const std::int64_t count = std::min(block, width - begin);
+    const T part_max = row_max(part, count), max = std::max(total.max, part_max);
+    if (is_masked(part, count, part_max)) continue;
+    const auto shift = hn::Set(d, max);
+    const T sum = sum_row(d, count, [&](std::int64_t i, auto access) HWY_ATTR {
+      return exp(d, hn::Sub(access.load(d, part + i, minus_infinity<T>), shift));
+    });
+    total.sum = total.max == max ? total.sum + sum : total.sum * std::exp(total.max - max) + sum;
+    total.max = max;
+  }
+  return total;
+}
+
+}  // namespace bough::HWY_NAMESPACE::simd
+HWY_AFTER_NAMESPACE();
+
+#endif
