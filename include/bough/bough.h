@@ -23,6 +23,7 @@
 #include "bough/nn/schedule.h"
 #include "bough/ops/arrange.h"
 #include "bough/ops/embedding.h"
+#include "bough/ops/matmul.h"
 #include "bough/ops/optimizer_step.h"
 #include "bough/ops/rows.h"
 #include "bough/graph/needed_nodes.h"

@@ -1,0 +1,38 @@
+#pragma once
+
+#include "bough/core/tensor.h"
+
+namespace bough {
+
+struct MatmulOptions {
+  bool transpose_a = false;  ///< a is given as [..., K, M]
+  bool transpose_b = false;  ///< b is given as [..., N, K]
+};
+
+/// Matrix product over the last two axes: a [..., M, K] times b [..., K, N] gives [..., M, N].
+///
+/// The leading axes are equal, or only one operand has any and the other serves every matrix of it. A vector takes part
+/// as one row on the left or one column on the right, and its axis is missing from the result: [K] x [K, N] gives [N],
+/// [M, K] x [K] gives [M], [K] x [K] a scalar; transpose does nothing to it.
+/// Both operands float32 or both float64; the sums are made in that type. K = 0 gives zeros; M, N or a leading axis of
+/// 0 an empty result. ShapeError names both shapes.
+///
+/// Bitwise equal for any number of threads; an element's value does not depend on the rows and columns around it. No
+/// operand is copied as a whole: the kernel packs pieces of up to 6 MB while it runs.
+/// Gradient: da = dc b^T, db = a^T dc, each only if wanted, summed over the leading axes that an operand lacks. Keeps
+/// the operand the other one's gradient needs.
+Tensor matmul(const Tensor& a, const Tensor& b, const MatmulOptions& options = {});
+
+/// What linear applies to its sums while they are still in registers.
+enum class Activation { none, relu, gelu };
+
+/// A dense layer: activation(x weight^T + bias) with x [..., in], weight [out, in], bias [out] or undefined.
+///
+/// The result is [..., out]. gelu is the exact form, 0.5 z (1 + erf(z / sqrt 2)). Types, empty extents and determinism
+/// as for matmul; in = 0 gives activation(bias).
+/// Gradient: with dz = dy activation'(z): dx = dz weight, dweight = dz^T x, dbias = sum of the rows of dz in a fixed
+/// order; only what is wanted. Keeps x and weight as needed, for relu the result, for gelu z (one more tensor of the
+/// result's size, made only if backward can come).
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {}, Activation activation = Activation::none);
+
+}  // namespace bough

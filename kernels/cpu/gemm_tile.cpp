@@ -1,0 +1,256 @@
+#include "kernels/cpu/gemm_tile.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/cpu/gemm_tile.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "kernels/cpu/dense_activation-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace bough::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// The register tile is as many rows of two vectors as leave room for the operands: with 32 vector registers 14 (28
+// sums, two vectors of b, one element of a), with 16 registers 6.
+constexpr int tile_vectors = 2;
+constexpr int tile_rows = HWY_MAX_BYTES == 64 || HWY_ARCH_ARM_A64 ? 14 : 6;
+
+template <typename T>
+constexpr std::int64_t lanes = static_cast<std::int64_t>(hn::MaxLanes(hn::ScalableTag<T>()));
+template <typename T>
+constexpr std::int64_t tile_columns = tile_vectors* lanes<T>;
+
+/// Rows of a are copied to this distance; one cache line more than a power of two keeps them out of each other's way.
+template <typename T>
+constexpr std::int64_t row_pitch = max_depth<T> + 64 / static_cast<std::int64_t>(sizeof(T));
+
+/// How the rows of a register tile are packed: along the inner axis where a is contiguous along it, else side by side,
+/// so that copying always moves runs.
+enum class Order { along_inner, across_rows };
+
+/// A few rows of a, packed, times one panel of b.
+template <int Rows, Order order, typename T>
+HWY_NOINLINE void multiply_tile(const T* HWY_RESTRICT a, const T* HWY_RESTRICT b, std::int64_t depth, bool accumulate,
+                                T* HWY_RESTRICT c, std::int64_t c_stride) {
+  const hn::ScalableTag<T> d;
+  constexpr std::int64_t row_step = order == Order::along_inner ? row_pitch<T> : 1;
+  constexpr std::int64_t inner_step = order == Order::along_inner ? 1 : Rows;
+  hn::Vec<hn::ScalableTag<T>> sums[Rows][tile_vectors];
+#pragma GCC unroll 16
+  for (auto& row : sums) row[0] = row[1] = hn::Zero(d);
+  for (std::int64_t k = 0; k < depth; ++k) {
+    const auto b0 = hn::Load(d, b);
+    const auto b1 = hn::Load(d, b + lanes<T>);
+#pragma GCC unroll 16
+    for (int i = 0; i < Rows; ++i) {
+      const auto element = hn::Set(d, a[i * row_step]);
+      sums[i][0] = hn::MulAdd(element, b0, sums[i][0]);
+      sums[i][1] = hn::MulAdd(element, b1, sums[i][1]);
+    }
+    a += inner_step;
+    b += tile_columns<T>;
+  }
+#pragma GCC unroll 16
+  for (int i = 0; i < Rows; ++i) {
+    T* row = c + i * c_stride;
+    if (accumulate) {
+      sums[i][0] = hn::Add(sums[i][0], hn::LoadU(d, row));
+      sums[i][1] = hn::Add(sums[i][1], hn::LoadU(d, row + lanes<T>));
+    }
+    hn::StoreU(sums[i][0], d, row);
+    hn::StoreU(sums[i][1], d, row + lanes<T>);
+  }
+}
+
+template <int Rows, Order order, typename T>
+void pack_tile(const Matrix<const T>& a, T* packed) {
+  if constexpr (order == Order::along_inner) {
+    for (int i = 0; i < Rows; ++i) {
+      std::memcpy(packed + i * row_pitch<T>, a.at(i, 0), static_cast<std::size_t>(a.columns) * sizeof(T));
+    }
+  } else {
+    for (std::int64_t k = 0; k < a.columns; ++k) std::memcpy(packed + k * Rows, a.at(0, k), Rows * sizeof(T));
+  }
+}
+
+template <typename T>
+struct TileFunctions {
+  void (*pack)(const Matrix<const T>&, T*);
+  void (*multiply)(const T*, const T*, std::int64_t, bool, T*, std::int64_t);
+};
+
+template <Order order, typename T, int... Less>
+constexpr auto functions_by_rows(std::integer_sequence<int, Less...>) {
+  return std::array<TileFunctions<T>, sizeof...(Less)>{
+      {{&pack_tile<Less + 1, order, T>, &multiply_tile<Less + 1, order, T>}...}};
+}
+
+/// Where a tile of sums goes. Rows are `stride` apart in both places; `before` and `bias` may be null.
+template <typename T>
+struct TileTarget {
+  T* c;
+  T* before;
+  const T* bias;
+  std::int64_t stride;
+};
+
+/// Bias and activation, while the tile's sums are in the first-level cache.
+template <typename T, typename Function>
+HWY_NOINLINE void finish_tile(const Function& function, std::int64_t rows, const TileTarget<T>& target) {
+  const hn::ScalableTag<T> d;
+  for (std::int64_t i = 0; i < rows; ++i) {
+    for (std::int64_t j = 0; j < tile_columns<T>; j += lanes<T>) {
+      const std::int64_t offset = i * target.stride + j;
+      auto z = hn::LoadU(d, target.c + offset);
+      if (target.bias != nullptr) z = hn::Add(z, hn::LoadU(d, target.bias + j));
+      if (target.before != nullptr) hn::StoreU(z, d, target.before + offset);
+      hn::StoreU(function.value(d, z), d, target.c + offset);
+    }
+  }
+}
+
+template <typename T>
+void copy_block(std::int64_t rows, std::int64_t columns, const T* from, std::int64_t from_stride, T* to,
+                std::int64_t to_stride) {
+  for (std::int64_t i = 0; i < rows; ++i) std::copy_n(from + i * from_stride, columns, to + i * to_stride);
+}
+
+/// The last panel may have fewer columns than the kernel stores: calls multiply with a full-sized stand-in.
+template <typename T, typename Multiply>
+void through_edge(std::int64_t rows, std::int64_t columns, bool accumulate, const TileTarget<T>& target,
+                  const Multiply& multiply) {
+  constexpr std::int64_t width = tile_columns<T>;
+  HWY_ALIGN T c[tile_rows * width] = {};
+  HWY_ALIGN T before[tile_rows * width];
+  HWY_ALIGN T bias[width] = {};
+  if (accumulate) copy_block(rows, columns, target.c, target.stride, c, width);
+  if (target.bias != nullptr) std::copy_n(target.bias, columns, bias);
+  multiply(
+      TileTarget<T>{c, target.before == nullptr ? nullptr : before, target.bias == nullptr ? nullptr : bias, width});
+  copy_block(rows, columns, c, width, target.c, target.stride);
+  if (target.before != nullptr) copy_block(rows, columns, before, width, target.before, target.stride);
+}
+
+template <Order order, typename T>
+void multiply_rows(const Matrix<const T>& a, const T* panels, const Matrix<T>& c, const GemmOptions<T>& options) {
+  static constexpr auto functions = functions_by_rows<order, T>(std::make_integer_sequence<int, tile_rows>());
+  const bool finish = options.bias != nullptr || options.activation != Activation::none;
+  HWY_ALIGN T packed[tile_rows * row_pitch<T>];
+
+  // Tiles of nearly equal height: thirty rows are 10 + 10 + 10, not 14 + 14 + 2.
+  const std::int64_t tiles = (c.rows + tile_rows - 1) / tile_rows;
+  std::int64_t rows = 0;
+  for (std::int64_t tile = 0, row = 0; tile < tiles; ++tile, row += rows) {
+    rows = (c.rows - row) / (tiles - tile);
+    const TileFunctions<T>& sized = functions[static_cast<std::size_t>(rows - 1)];
+    sized.pack(a.block(row, 0, rows, a.columns), packed);
+    for (std::int64_t column = 0; column < c.columns; column += tile_columns<T>) {
+      const auto multiply = [&](const TileTarget<T>& target) {
+        sized.multiply(packed, panels + column * a.columns, a.columns, options.accumulate, target.c, target.stride);
+        if (!finish) return;
+        dense::visit_activation(options.activation, [&](auto function) { finish_tile(function, rows, target); });
+      };
+      const std::int64_t offset = row * c.row_stride + column;
+      const TileTarget<T> target{c.data + offset,
+                                 options.before_activation == nullptr ? nullptr : options.before_activation + offset,
+                                 options.bias == nullptr ? nullptr : options.bias + column, c.row_stride};
+      const std::int64_t columns = c.columns - column;
+      if (columns >= tile_columns<T>)
+        multiply(target);
+      else
+        through_edge(rows, columns, options.accumulate, target, multiply);
+    }
+  }
+}
+
+template <typename T>
+void multiply_any(const Matrix<const T>& a, const T* panels, const Matrix<T>& c, const GemmOptions<T>& options) {
+  if (a.column_stride == 1)
+    multiply_rows<Order::along_inner>(a, panels, c, options);
+  else
+    multiply_rows<Order::across_rows>(a, panels, c, options);
+}
+
+template <typename T>
+void pack_any(const Matrix<const T>& b, T* packed) {
+  constexpr std::int64_t width = tile_columns<T>;
+  if (b.columns < width) std::fill_n(packed, b.rows * width, T{0});
+  if (b.column_stride == 1 && b.columns == width) {
+    for (std::int64_t k = 0; k < b.rows; ++k) std::memcpy(packed + k * width, b.at(k, 0), width * sizeof(T));
+  } else if (b.column_stride == 1) {
+    for (std::int64_t k = 0; k < b.rows; ++k) std::copy_n(b.at(k, 0), b.columns, packed + k * width);
+  } else {
+    // A cache line of each column at a time: what is written meanwhile stays in the first-level cache.
+    constexpr std::int64_t run = 64 / static_cast<std::int64_t>(sizeof(T));
+    for (std::int64_t begin = 0; begin < b.rows; begin += run) {
+      const std::int64_t end = std::min(b.rows, begin + run);
+      for (std::int64_t j = 0; j < b.columns; ++j) {
+        for (std::int64_t k = begin; k < end; ++k) packed[k * width + j] = *b.at(k, j);
+      }
+    }
+  }
+}
+
+RegisterTile register_tile_float() { return {tile_rows, tile_columns<float>}; }
+RegisterTile register_tile_double() { return {tile_rows, tile_columns<double>}; }
+void pack_float(const Matrix<const float>& b, float* packed) { pack_any(b, packed); }
+void pack_double(const Matrix<const double>& b, double* packed) { pack_any(b, packed); }
+void multiply_float(const Matrix<const float>& a, const float* panels, const Matrix<float>& c,
+                    const GemmOptions<float>& options) {
+  multiply_any(a, panels, c, options);
+}
+void multiply_double(const Matrix<const double>& a, const double* panels, const Matrix<double>& c,
+                     const GemmOptions<double>& options) {
+  multiply_any(a, panels, c, options);
+}
+
+}  // namespace bough::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace bough {
+
+HWY_EXPORT(register_tile_float);
+HWY_EXPORT(register_tile_double);
+HWY_EXPORT(pack_float);
+HWY_EXPORT(pack_double);
+HWY_EXPORT(multiply_float);
+HWY_EXPORT(multiply_double);
+
+template <>
+RegisterTile register_tile<float>() {
+  return HWY_DYNAMIC_DISPATCH(register_tile_float)();
+}
+template <>
+RegisterTile register_tile<double>() {
+  return HWY_DYNAMIC_DISPATCH(register_tile_double)();
+}
+
+template <>
+void pack_panel(const Matrix<const float>& b, float* packed) {
+  HWY_DYNAMIC_DISPATCH(pack_float)(b, packed);
+}
+template <>
+void pack_panel(const Matrix<const double>& b, double* packed) {
+  HWY_DYNAMIC_DISPATCH(pack_double)(b, packed);
+}
+
+template <>
+void multiply_panels(const Matrix<const float>& a, const float* panels, const Matrix<float>& c,
+                     const GemmOptions<float>& options) {
+  HWY_DYNAMIC_DISPATCH(multiply_float)(a, panels, c, options);
+}
+template <>
+void multiply_panels(const Matrix<const double>& a, const double* panels, const Matrix<double>& c,
+                     const GemmOptions<double>& options) {
+  HWY_DYNAMIC_DISPATCH(multiply_double)(a, panels, c, options);
+}
+
+}  // namespace bough
+#endif

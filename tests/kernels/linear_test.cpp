@@ -1,0 +1,144 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "bough/autograd/autograd.h"
+#include "bough/core/errors.h"
+#include "bough/core/memory.h"
+#include "bough/ops/matmul.h"
+#include "kernels/reference/matmul.h"
+#include "tests/support/compare.h"
+#include "tests/support/gradient.h"
+#include "tests/support/random_tensor.h"
+#include "tests/support/simd_targets.h"
+#include "tests/support/threads.h"
+
+namespace bough {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+using namespace bough::test;
+
+constexpr Activation activations[] = {Activation::none, Activation::relu, Activation::gelu};
+
+struct Sizes {
+  std::int64_t rows, in, out;
+};
+
+TEST(Linear, MatchesThePlainLoopForEveryActivationSizeAndInstructionSet) {
+  on_every_simd_target([] {
+    for (const Sizes& size :
+         {Sizes{0, 3, 4}, {3, 0, 40}, {3, 4, 0}, {1, 1, 1}, {3, 5, 7}, {29, 33, 35}, {20, 500, 64}}) {
+      for (const DType dtype : {DType::float32, DType::float64}) {
+        const Tensor x = random_tensor({size.rows, size.in}, dtype, 1);
+        const Tensor weight = random_tensor({size.out, size.in}, dtype, 2);
+        for (const Tensor& bias : {Tensor(), random_tensor({size.out}, dtype, 3)}) {
+          for (const Activation activation : activations) {
+            const std::vector<double> expected =
+                reference::linear(x.to_vector<double>(), weight.to_vector<double>(),
+                                  bias.defined() ? bias.to_vector<double>() : std::vector<double>(), size.rows, size.in,
+                                  size.out, activation);
+            SCOPED_TRACE(testing::Message() << size.rows << " x " << size.in << " -> " << size.out << ", activation "
+                                            << static_cast<int>(activation));
+            expect_close(linear(x, weight, bias, activation), Tensor::from_vector(expected, {size.rows, size.out}),
+                         dtype == DType::float32 ? Tolerance{2e-5, 2e-5} : Tolerance{1e-12, 1e-12});
+          }
+        }
+      }
+    }
+  });
+}
+
+TEST(Linear, KeepsTheLeadingAxes) {
+  const Tensor x = random_tensor({2, 3, 4}), weight = random_tensor({5, 4}, DType::float32, 2);
+  EXPECT_EQ(linear(x, weight).shape(), (Shape{2, 3, 5}));
+  expect_same_bits(linear(x, weight).reshape({6, 5}), linear(x.reshape({6, 4}), weight));
+  EXPECT_EQ(linear(x.reshape({24}).rows(0, 4), weight).shape(), (Shape{5}));
+}
+
+TEST(Linear, GradientMatchesFiniteDifferences) {
+  for (const Activation activation : activations) {
+    const auto f = [&](const std::vector<Tensor>& in) { return linear(in[0], in[1], in[2], activation); };
+    expect_gradient(f, {random_tensor({2, 3, 4}, DType::float64, 5), random_tensor({6, 4}, DType::float64, 6),
+                        random_tensor({6}, DType::float64, 7)});
+    expect_gradient([&](const std::vector<Tensor>& in) { return linear(in[0], in[1], {}, activation); },
+                    {random_tensor({3, 4}, DType::float64, 8), random_tensor({19, 4}, DType::float64, 9)});
+  }
+}
+
+TEST(Linear, GradientOfManyRowsMatchesMatmul) {
+  const Tensor x = random_tensor({700, 40}, DType::float64, 1), dy = random_tensor({700, 53}, DType::float64, 4);
+  Tensor weight = random_tensor({53, 40}, DType::float64, 2).set_requires_grad(true);
+  Tensor bias = random_tensor({53}, DType::float64, 3).set_requires_grad(true);
+  linear(x, weight, bias).backward({.gradient = dy});
+  expect_close(weight.grad(), matmul(dy, x, {.transpose_a = true}), Tolerance{1e-11, 1e-11});
+  expect_close(bias.grad(), matmul(ones({700}, DType::float64), dy), Tolerance{1e-11, 1e-11});
+}
+
+TEST(Linear, ComputesOnlyTheGradientsThatAreWanted) {
+  for (int wanted = 0; wanted < 3; ++wanted) {
+    std::vector<Tensor> inputs = {ones({2, 3}), ones({4, 3}), ones({4})};
+    inputs[wanted].set_requires_grad(true);
+    linear(inputs[0], inputs[1], inputs[2], Activation::relu).backward({.gradient = ones({2, 4})});
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(inputs[i].grad().defined(), i == wanted);
+  }
+}
+
+TEST(Linear, GivesZeroGradientsWithoutRows) {
+  Tensor weight = ones({4, 3}).set_requires_grad(true), bias = ones({4}).set_requires_grad(true);
+  linear(zeros({0, 3}), weight, bias, Activation::gelu).backward({.gradient = zeros({0, 4})});
+  expect_close(weight.grad(), zeros({4, 3}));
+  expect_close(bias.grad(), zeros({4}));
+}
+
+TEST(Linear, KeepsOneMoreTensorForGeluOnlyIfBackwardCanCome) {
+  const Tensor x = random_tensor({256, 256});
+  Tensor weight = random_tensor({256, 256}, DType::float32, 2).set_requires_grad(true);
+  const auto kept_bytes = [&](Activation activation) {
+    const std::int64_t before = memory_statistics().bytes_now;
+    const Tensor y = linear(x, weight, {}, activation);
+    return memory_statistics().bytes_now - before;
+  };
+  const std::int64_t one = kept_bytes(Activation::none);
+  EXPECT_EQ(kept_bytes(Activation::relu), one);
+  EXPECT_EQ(kept_bytes(Activation::gelu), 2 * one);
+  const NoGrad scope;
+  EXPECT_EQ(kept_bytes(Activation::gelu), one);
+}
+
+TEST(Linear, NamesTheShapesThatDoNotFit) {
+  const auto message = [](const char* a, const char* b) {
+    return AllOf(HasSubstr("linear"), HasSubstr(a), HasSubstr(b));
+  };
+  EXPECT_THAT([] { linear(zeros({2, 3}), zeros({5, 4})); }, ThrowsMessage<ShapeError>(message("[2, 3]", "[5, 4]")));
+  EXPECT_THAT(
+      [] {
+        linear(zeros({2, 3}), zeros({5, 3}), zeros({3}));
+      },
+      ThrowsMessage<ShapeError>(message("[3]", "[5, 3]")));
+  EXPECT_THAT([] { linear(zeros({2, 3}), zeros({3})); }, ThrowsMessage<ShapeError>(HasSubstr("[3]")));
+  EXPECT_THAT([] { linear(zeros({}), zeros({3, 1})); }, ThrowsMessage<ShapeError>(message("[]", "[3, 1]")));
+  EXPECT_THAT(
+      [] {
+        linear(zeros({2, 3}), zeros({5, 3}, DType::float64));
+      },
+      ThrowsMessage<TypeError>(message("float32", "float64")));
+}
+
+TEST(Linear, IsBitwiseEqualForOneTwoAndSevenThreads) {
+  const Tensor x = random_tensor({900, 130}), dy = random_tensor({900, 260}, DType::float32, 4);
+  for (const Activation activation : activations) {
+    expect_same_bits_for_threads([&] {
+      Tensor input = x.clone().set_requires_grad(true);
+      Tensor weight = random_tensor({260, 130}, DType::float32, 2).set_requires_grad(true);
+      Tensor bias = random_tensor({260}, DType::float32, 3).set_requires_grad(true);
+      const Tensor y = linear(input, weight, bias, activation);
+      y.backward({.gradient = dy});
+      return std::vector<Tensor>{y.detach(), input.grad(), weight.grad(), bias.grad()};
+    });
+  }
+}
+
+}  // namespace
+}  // namespace bough
