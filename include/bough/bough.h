@@ -2,11 +2,15 @@
 
 /// Everything a user of bough may include, in one header.
 
+#include <nlohmann/json.hpp>
+
 #include "bough/autograd/autograd.h"
 #include "bough/autograd/gradcheck.h"
+#include "bough/core/config.h"
 #include "bough/core/device.h"
 #include "bough/core/dtype.h"
 #include "bough/core/errors.h"
+#include "bough/core/json.h"
 #include "bough/core/memory.h"
 #include "bough/core/parallel.h"
 #include "bough/core/random.h"
@@ -14,7 +18,10 @@
 #include "bough/core/tensor.h"
 #include "bough/core/version.h"
 #include "bough/graph/batch.h"
+#include "bough/graph/attention_graph.h"
+#include "bough/graph/attention_graph_builder.h"
 #include "bough/graph/graph.h"
+#include "bough/graph/graph_generator.h"
 #include "bough/graph/ids.h"
 #include "bough/nn/averaging.h"
 #include "bough/nn/checkpoint.h"

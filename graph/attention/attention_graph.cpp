@@ -1,0 +1,110 @@
+#include "bough/graph/attention_graph.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "bough/core/errors.h"
+#include "graph/attention/causal_order.h"
+
+namespace bough {
+namespace {
+
+[[noreturn]] void refuse(const std::string& message) { throw GraphError("attention graph", message); }
+
+void require_size(std::string_view what, std::size_t size, std::int64_t expected, std::string_view of) {
+  if (static_cast<std::int64_t>(size) != expected) {
+    refuse(fmt::format("{} has {} entries, but there are {} {}", what, size, expected, of));
+  }
+}
+
+void require_ids(std::string_view what, const std::vector<std::int32_t>& ids, std::int64_t count) {
+  for (const std::int32_t id : ids) {
+    if (id < 0 || id >= count)
+      refuse(fmt::format("{} contains node {}, but there are nodes 0 to {}", what, id, count - 1));
+  }
+}
+
+void require_edges(const AttentionGraph& nodes, const Graph& graph) {
+  if (graph.num_src() != nodes.graph.num_src() || graph.num_dst() != nodes.graph.num_dst() ||
+      graph.num_edge_types() != nodes.graph.num_edge_types()) {
+    refuse("head groups and stages must have the nodes and relations of the graph");
+  }
+  if (graph.num_edges() > 0 && graph.edge_types().empty()) refuse("edges need relation ids as edge types");
+  const CscView rows = graph.csc(EdgeIds::implied);
+  if (!rows.in_edge_order) refuse("edges must be sorted by destination, then source");
+  const CausalOrder order(nodes, graph.is_bipartite());
+  for (std::int64_t node = 0; node < rows.num_rows(); ++node) {
+    const auto first = static_cast<std::size_t>(rows.offsets[static_cast<std::size_t>(node)]);
+    const auto sources = rows.indices.subspan(first, static_cast<std::size_t>(rows.degree(node)));
+    if (std::ranges::adjacent_find(sources) != sources.end()) {
+      refuse(fmt::format("the edge from node {} to node {} occurs twice", *std::ranges::adjacent_find(sources), node));
+    }
+    if (nodes.causal) order.require(static_cast<std::int32_t>(node), sources);
+  }
+}
+
+}  // namespace
+
+const char* to_string(NodeKind kind) {
+  switch (kind) {
+    case NodeKind::token:
+      return "token";
+    case NodeKind::span:
+      return "span";
+    case NodeKind::relay:
+      return "relay";
+    case NodeKind::global:
+      return "global";
+    case NodeKind::memory:
+      return "memory";
+    case NodeKind::input:
+      return "input";
+    case NodeKind::source:
+      return "source";
+  }
+  return "unknown";
+}
+
+double attention_degree(const AttentionGraph& graph) {
+  if (graph.tokens.empty()) return 0;
+  const auto in_edges_of_tokens = [&](const Graph& edges) {
+    const std::span<const std::int64_t> offsets = edges.csc(EdgeIds::implied).offsets;
+    std::int64_t sum = 0;
+    for (const std::int32_t token : graph.tokens) {
+      sum += offsets[static_cast<std::size_t>(token) + 1] - offsets[static_cast<std::size_t>(token)];
+    }
+    return static_cast<double>(sum);
+  };
+  const auto tokens = static_cast<double>(graph.tokens.size());
+  if (graph.head_groups.empty()) return in_edges_of_tokens(graph.graph) / tokens;
+  double sum = 0;
+  for (const Graph& group : graph.head_groups) sum += in_edges_of_tokens(group);
+  return sum / tokens / static_cast<double>(graph.head_groups.size());
+}
+
+void validate(const AttentionGraph& nodes) {
+  const std::int64_t count = nodes.graph.num_dst();
+  const bool bipartite = nodes.graph.is_bipartite();
+  require_size("levels", nodes.levels.size(), count, "nodes");
+  require_size("kinds", nodes.kinds.size(), count, "nodes");
+  require_size("covers", nodes.covers.size(), count, "nodes");
+  require_size("source_kinds", nodes.source_kinds.size(), bipartite ? nodes.graph.num_src() : 0, "separate sources");
+  require_size("source_covers", nodes.source_covers.size(), bipartite ? nodes.graph.num_src() : 0, "separate sources");
+  require_size("relations", nodes.relations.size(), nodes.graph.num_edge_types(), "relations");
+  require_ids("tokens", nodes.tokens, count);
+  require_ids("readout", nodes.readout, count);
+  if (nodes.root < -1 || nodes.root >= count) refuse(fmt::format("the root is node {} of {}", nodes.root, count));
+  for (const TokenRange& range : nodes.covers) {
+    if (range.begin < 0 || range.begin > range.end || range.end > nodes.num_tokens()) {
+      refuse(fmt::format("a node covers tokens {} to {} of {}", range.begin, range.end - 1, nodes.num_tokens()));
+    }
+  }
+  if (nodes.sequences.empty()) refuse("sequences is empty; a single graph has one");
+  require_edges(nodes, nodes.graph);
+  for (const Graph& group : nodes.head_groups) require_edges(nodes, group);
+  for (const Graph& stage : nodes.stages) require_edges(nodes, stage);
+}
+
+}  // namespace bough

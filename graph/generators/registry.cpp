@@ -1,0 +1,145 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "bough/core/errors.h"
+#include "bough/core/json.h"
+#include "bough/graph/graph_generator.h"
+#include "graph/generators/patterns.h"
+#include "src/core/nearest_name.h"
+
+namespace bough {
+
+using nlohmann::json;
+
+struct GeneratorRegistry::Entry {
+  GeneratorDescription description;
+  GeneratorFactory make;
+};
+
+GeneratorRegistry::GeneratorRegistry() = default;
+GeneratorRegistry::~GeneratorRegistry() = default;
+
+GeneratorRegistry::GeneratorRegistry(const GeneratorRegistry& other) {
+  const std::lock_guard lock(other.mutex_);
+  entries_ = other.entries_;
+  origin_ = other.origin_;
+}
+
+GeneratorRegistry& GeneratorRegistry::operator=(const GeneratorRegistry& other) {
+  if (this == &other) return *this;
+  const std::scoped_lock lock(mutex_, other.mutex_);
+  entries_ = other.entries_;
+  origin_ = other.origin_;
+  return *this;
+}
+
+void GeneratorRegistry::require_interface(int version) {
+  if (version == generator_interface_version) return;
+  throw ConfigError("generators",
+                    fmt::format("built against version {} of the generator interface, but this is version "
+                                "{}; build it anew",
+                                version, generator_interface_version));
+}
+
+void GeneratorRegistry::add_entry(GeneratorDescription description, GeneratorFactory factory) {
+  if (description.name.empty()) throw ConfigError("generators", "a generator needs a name");
+  if (!factory) throw ConfigError("generators", fmt::format("the generator '{}' has no factory", description.name));
+  const std::lock_guard lock(mutex_);
+  const auto place = std::ranges::lower_bound(
+      entries_, description.name, {}, [](const auto& entry) -> auto& { return entry->description.name; });
+  if (place != entries_.end() && (*place)->description.name == description.name) {
+    throw ConfigError("generators", fmt::format("there is already a generator called '{}' ({})", description.name,
+                                                (*place)->description.origin));
+  }
+  description.origin = origin_;
+  entries_.insert(place, std::make_shared<const Entry>(Entry{std::move(description), std::move(factory)}));
+}
+
+void GeneratorRegistry::add_described(GeneratorDescription description, CheckedFactory factory) {
+  if (!factory) return add_entry(std::move(description), {});
+  auto make = [name = description.name, table = description.parameters,
+               checked = std::move(factory)](const json& parameters) { return checked(table.read(name, parameters)); };
+  add_entry(std::move(description), std::move(make));
+}
+
+std::shared_ptr<const GeneratorRegistry::Entry> GeneratorRegistry::find(const std::string& name) const {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::string> known;
+  for (const auto& entry : entries_) {
+    if (entry->description.name == name) return entry;
+    known.push_back(entry->description.name);
+  }
+  const std::string nearest = nearest_name(name, known);
+  throw ConfigError("generators", fmt::format("there is no generator {}{}; known are {}", shorten(json(name)),
+                                              nearest.empty() ? "" : fmt::format(", did you mean \"{}\"?", nearest),
+                                              fmt::join(known, ", ")));
+}
+
+std::unique_ptr<GraphGenerator> GeneratorRegistry::make(const std::string& name, const json& parameters) const {
+  require_depth(parameters, name);
+  const std::shared_ptr<const Entry> entry = find(name);
+  const auto kind = parameters.is_object() ? parameters.find("kind") : parameters.end();
+  std::unique_ptr<GraphGenerator> generator;
+  if (parameters.is_object() && kind != parameters.end()) {
+    if (*kind != name) throw ConfigError(name, fmt::format("kind is {}, not \"{}\"", shorten(*kind), name));
+    json rest = parameters;
+    rest.erase("kind");
+    generator = entry->make(rest);
+  } else {
+    generator = entry->make(parameters);
+  }
+  if (generator == nullptr) throw ConfigError(name, "its factory returned nothing");
+  return generator;
+}
+
+std::unique_ptr<GraphGenerator> GeneratorRegistry::make(const json& specification) const {
+  if (specification.is_string()) return make(specification.get<std::string>(), json::object());
+  if (!specification.is_object()) {
+    throw ConfigError("generators",
+                      fmt::format("a graph is an object with a \"kind\", or the name of a generator, not {}",
+                                  shorten(specification)));
+  }
+  const auto kind = specification.find("kind");
+  if (kind == specification.end()) {
+    throw ConfigError("generators", R"(a graph needs a "kind", for example {"kind": "bpt", "k": 4})");
+  }
+  if (!kind->is_string()) {
+    throw ConfigError("generators", fmt::format("kind must be the name of a generator, not {}", shorten(*kind)));
+  }
+  return make(kind->get<std::string>(), specification);
+}
+
+bool GeneratorRegistry::contains(const std::string& name) const {
+  const std::lock_guard lock(mutex_);
+  return std::ranges::any_of(entries_, [&](const auto& entry) { return entry->description.name == name; });
+}
+
+std::vector<GeneratorDescription> GeneratorRegistry::list() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<GeneratorDescription> descriptions;
+  for (const auto& entry : entries_) descriptions.push_back(entry->description);
+  return descriptions;
+}
+
+void GeneratorRegistry::set_origin(std::string origin) {
+  const std::lock_guard lock(mutex_);
+  origin_ = std::move(origin);
+}
+
+GeneratorRegistry& generators() {
+  static GeneratorRegistry registry = [] {
+    GeneratorRegistry built_in;
+    add_bpt(built_in);
+    add_full(built_in);
+    add_kary(built_in);
+    add_window(built_in);
+    return built_in;
+  }();
+  return registry;
+}
+
+}  // namespace bough

@@ -1,0 +1,42 @@
+#include "graph/generators/distance_relations.h"
+#include "graph/generators/patterns.h"
+
+namespace bough {
+namespace {
+
+class Window final : public GraphGenerator {
+ public:
+  static GeneratorDescription description() {
+    return {.name = "window",
+            .summary = "the nearest tokens on each side (restricted attention)",
+            .parameters = {integer_parameter("width", "tokens attended to on each side",
+                                             {.initial = 64, .smallest = 0, .largest = 1 << 20})}};
+  }
+
+  explicit Window(const Settings& settings) : width_(settings.integer("width")) {}
+
+  AttentionGraph build(const BuildOptions& options) const override {
+    AttentionGraphBuilder builder(options);
+    const DistanceRelations relations = relations_for(options.length);
+    builder.add_relations(relations.count(), DistanceRelations::name);
+    builder.add_rule([=, width = width_, length = std::int64_t{builder.length()}, causal = builder.causal()](
+                         std::int32_t token, InEdges& in) {
+      const std::int64_t end = causal ? token + 1 : std::min(length, token + width + 1);
+      relations.add_interval(in, token, std::max<std::int64_t>(0, token - width), end);
+    });
+    return builder.build();
+  }
+
+  std::int64_t num_relations(std::int64_t max_length) const override { return relations_for(max_length).count(); }
+
+ private:
+  DistanceRelations relations_for(std::int64_t length) const { return {std::min(width_, length - 1)}; }
+
+  std::int64_t width_;
+};
+
+}  // namespace
+
+void add_window(GeneratorRegistry& registry) { registry.add<Window>(); }
+
+}  // namespace bough

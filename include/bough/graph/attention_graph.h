@@ -1,0 +1,91 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bough/graph/graph.h"
+
+namespace bough {
+
+enum class NodeKind : std::uint8_t {
+  token,   ///< one position of the sequence
+  span,    ///< stands for the tokens it covers
+  relay,   ///< passes messages between all tokens
+  global,  ///< a node of its own that sees and is seen by everything
+  memory,  ///< cached state of a token before the sequence: read, never updated
+  input,   ///< the embedding of a token: read, never updated
+  source,  ///< a token of another sequence (the encoder's): read, never updated
+};
+const char* to_string(NodeKind kind);
+
+/// Tokens begin .. end-1. Memory lies before the sequence, at negative positions.
+struct TokenRange {
+  std::int32_t begin = 0;
+  std::int32_t end = 0;
+  bool operator==(const TokenRange&) const = default;
+};
+
+/// The part of an attention graph that belongs to one sequence of a batch: ranges of nodes, of AttentionGraph::tokens
+/// and of AttentionGraph::readout.
+struct Sequence {
+  std::int64_t node_begin = 0;
+  std::int64_t node_end = 0;
+  std::int64_t source_begin = 0;  ///< nodes on the source side; the same as node_begin unless bipartite
+  std::int64_t source_end = 0;
+  std::int64_t token_begin = 0;
+  std::int64_t token_end = 0;
+  std::int64_t readout_begin = 0;
+  std::int64_t readout_end = 0;
+  std::int32_t root = -1;
+};
+
+/// Attention whose reach each head learns: the weight of an edge over the distance x is multiplied by
+/// clip((ramp + z - x) / ramp, 0, 1) before normalising, z in [0, max_span] trained per head.
+struct SoftSpan {
+  std::int64_t max_span = 0;
+  std::int64_t ramp = 1;
+  bool operator==(const SoftSpan&) const = default;
+};
+
+/// Who attends to whom in one sequence or a batch of them: edge v -> u means that u attends to v.
+///
+/// Edges are sorted by destination, then source; no edge occurs twice. The edge type is the relation id. Ids do not
+/// depend on the length, so a table trained for the longest sequence serves every shorter one.
+struct AttentionGraph {
+  Graph graph;                         ///< every edge; bipartite if the sources are not the nodes that are updated
+  std::vector<std::int32_t> tokens;    ///< node of each position, sequence after sequence
+  std::int32_t root = -1;              ///< node that sums up the (first) sequence; -1 if the pattern has none
+  std::vector<std::int32_t> levels;    ///< of each node: 0 for tokens, growing with what a node covers
+  std::vector<std::string> relations;  ///< name of each relation id; as many as graph.num_edge_types()
+
+  std::vector<NodeKind> kinds;            ///< of each node
+  std::vector<TokenRange> covers;         ///< tokens each node stands for, as positions in `tokens`
+  std::vector<NodeKind> source_kinds;     ///< of each source node of a bipartite graph; else empty
+  std::vector<TokenRange> source_covers;  ///< of each source node of a bipartite graph; else empty
+  std::vector<std::int32_t> readout;  ///< nodes to read for one vector a sequence: the root, else block nodes or tokens
+  std::vector<Sequence> sequences;    ///< one, or one for each sequence of a batch
+
+  /// If not empty, the heads are divided into as many equal groups, and group g uses head_groups[g] instead of graph,
+  /// which is the union of them.
+  std::vector<Graph> head_groups;
+  /// If not empty, a layer applies these one after the other, each to what the one before left; graph is their union.
+  std::vector<Graph> stages;
+  std::optional<SoftSpan> soft_span;
+  bool causal = false;
+
+  std::int64_t num_tokens() const { return static_cast<std::int64_t>(tokens.size()); }
+  std::int64_t num_relations() const { return graph.num_edge_types(); }
+};
+
+/// Mean number of in-edges of token nodes: how much a token attends to. Head groups count as their mean, since each
+/// head sees one of them.
+double attention_degree(const AttentionGraph& graph);
+
+/// GraphError unless the parts fit together: sizes, ids, names, ranges, sorted edges without repeats, and, if it says
+/// it is causal, no edge from a node that covers a later token than its destination does. O(nodes + edges). What
+/// AttentionGraphBuilder builds has passed.
+void validate(const AttentionGraph& graph);
+
+}  // namespace bough

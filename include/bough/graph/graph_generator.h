@@ -1,0 +1,146 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json_fwd.hpp>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bough/core/config.h"
+#include "bough/graph/attention_graph.h"
+
+namespace bough {
+
+/// The longest sequence that generators take.
+inline constexpr std::int64_t max_sequence_length = std::int64_t{1} << 25;
+
+/// What to build a graph for.
+struct BuildOptions {
+  std::int64_t length = 0;  ///< tokens of the sequence, from 1 to max_sequence_length
+  bool causal = false;      ///< nothing that reaches token i may depend on tokens after i
+  /// For patterns between two sequences: lengths of the sentences, whose sum is the length, and of the sentences of the
+  /// other sequence that they are aligned with. Empty: what the pattern's parameters say.
+  std::vector<std::int64_t> sentences = {};
+  std::vector<std::int64_t> source_sentences = {};
+};
+
+/// An attention pattern: everything a plug-in author implements.
+///
+/// Immutable once made; build may be called from several threads. The same parameters and options give the same graph
+/// on every machine and for any number of threads.
+class GraphGenerator {
+ public:
+  virtual ~GraphGenerator() = default;
+
+  /// GraphError if the length is out of range, the graph would be too large or the pattern has no causal form.
+  /// AttentionGraphBuilder does nearly all of the work.
+  virtual AttentionGraph build(const BuildOptions& options) const = 0;
+
+  /// Size of the relation table that serves every sequence of up to max_length tokens. Never falls when max_length
+  /// grows, and a relation has the same id for every length: graph.num_edge_types() = num_relations(length).
+  virtual std::int64_t num_relations(std::int64_t max_length) const = 0;
+
+  /// False if build refuses causal = true.
+  virtual bool supports_causal() const { return true; }
+};
+
+using GeneratorFactory = std::function<std::unique_ptr<GraphGenerator>(const nlohmann::json& parameters)>;
+using CheckedFactory = std::function<std::unique_ptr<GraphGenerator>(const Settings& settings)>;
+
+/// What the registry knows of a generator without making one.
+struct GeneratorDescription {
+  std::string name;     ///< the "kind" in JSON
+  std::string summary;  ///< one line
+  ParameterTable parameters = {};
+  bool causal = true;               ///< has a causal form
+  std::string origin = "built in";  ///< set by the registry: a plug-in's path
+};
+
+/// The version of GraphGenerator, GeneratorRegistry, AttentionGraph and AttentionGraphBuilder as compiled code sees
+/// them. Raised whenever a plug-in has to be built anew; a plug-in of another version is refused.
+inline constexpr int generator_interface_version = 1;
+
+/// Generators by name. Copyable; all calls are safe from several threads.
+class GeneratorRegistry {
+ public:
+  GeneratorRegistry();
+  GeneratorRegistry(const GeneratorRegistry& other);
+  GeneratorRegistry& operator=(const GeneratorRegistry& other);
+  ~GeneratorRegistry();
+
+  /// Adds a generator that reads its JSON itself. ConfigError if the name is taken.
+  template <int version = generator_interface_version>
+  void add(std::string name, GeneratorFactory factory) {
+    require_interface(version);
+    add_entry({.name = std::move(name), .summary = ""}, std::move(factory));
+  }
+
+  /// Adds a generator whose parameters are checked against the table before the factory sees them, defaults included.
+  template <int version = generator_interface_version>
+  void add(GeneratorDescription description, CheckedFactory factory) {
+    require_interface(version);
+    add_described(std::move(description), std::move(factory));
+  }
+
+  /// Adds a class that has `static GeneratorDescription description()` and a constructor that takes Settings.
+  template <typename Generator, int version = generator_interface_version>
+  void add() {
+    add<version>(Generator::description(),
+                 [](const Settings& settings) { return std::make_unique<Generator>(settings); });
+  }
+
+  /// Makes a generator. ConfigError if the name is unknown (names the nearest and lists all) or the parameters are
+  /// wrong. The parameters may contain "kind" if it is the same name.
+  std::unique_ptr<GraphGenerator> make(const std::string& name, const nlohmann::json& parameters) const;
+
+  /// Makes a generator from a specification, {"kind": "bpt", "k": 4}, or from a name alone, "bpt".
+  std::unique_ptr<GraphGenerator> make(const nlohmann::json& specification) const;
+
+  bool contains(const std::string& name) const;
+  /// Sorted by name.
+  std::vector<GeneratorDescription> list() const;
+
+  /// Where generators added from now on come from, as list() shows it.
+  void set_origin(std::string origin);
+
+ private:
+  struct Entry;
+
+  // The version is a template argument of add, so it is the one that the caller was compiled with, not the one of
+  // whichever copy of an inline function the linker kept.
+  static void require_interface(int version);
+  void add_entry(GeneratorDescription description, GeneratorFactory factory);
+  void add_described(GeneratorDescription description, CheckedFactory factory);
+  std::shared_ptr<const Entry> find(const std::string& name) const;
+
+  mutable std::mutex mutex_;
+  std::vector<std::shared_ptr<const Entry>> entries_;  ///< sorted by name
+  std::string origin_ = "built in";
+};
+
+/// The registry of the process, with everything that is built in.
+GeneratorRegistry& generators();
+
+/// A graph specification as `bough graph` takes it: a generator, and what to build.
+struct GraphRequest {
+  std::unique_ptr<GraphGenerator> generator;
+  BuildOptions options;
+
+  AttentionGraph build() const { return generator->build(options); }
+};
+
+/// Reads {"kind": ..., parameters, "length": ..., "causal": ...}; "length" is required. ConfigError as for make.
+GraphRequest read_graph_request(const nlohmann::json& specification, const GeneratorRegistry& registry = generators());
+
+/// One graph of disjoint sequences, in the given order; each different length is built once and then pasted, so the
+/// number of allocations grows with the different lengths, not with the sequences. O(nodes + edges).
+/// Positions (AttentionGraph::covers) count through the batch.
+AttentionGraph build_batch(const GraphGenerator& generator, std::span<const std::int64_t> lengths, bool causal);
+/// The same for options that differ in more than the length.
+AttentionGraph build_batch(const GraphGenerator& generator, std::span<const BuildOptions> options);
+
+}  // namespace bough
