@@ -31,6 +31,7 @@
 #include "bough/ops/arrange.h"
 #include "bough/ops/embedding.h"
 #include "bough/ops/matmul.h"
+#include "bough/ops/graph_attention.h"
 #include "bough/ops/optimizer_step.h"
 #include "bough/ops/rows.h"
 #include "bough/graph/needed_nodes.h"

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "bough/graph/graph.h"
+
+namespace bough {
+
+/// Work of about equal size: some whole rows, or a segment of one row that has very many edges.
+struct RowPiece {
+  std::int32_t row_begin = 0, row_end = 0;
+  std::int64_t edge_begin = 0, edge_end = 0;  ///< positions in the compressed view
+  std::int32_t partial = -1;                  ///< number of the segment; -1 for whole rows
+};
+
+/// A row that was cut: its segments have the numbers first_partial .. first_partial + num_partials - 1.
+struct SplitRow {
+  std::int32_t row = 0;
+  std::int32_t first_partial = 0, num_partials = 0;
+};
+
+struct RowRange {
+  std::int32_t begin = 0, end = 0;
+};
+
+/// How to walk over the rows of a graph in parallel. Depends on the edges only, never on the number of threads, so that
+/// results kept per segment and merged in order are always the same.
+struct RowSchedule {
+  std::vector<RowPiece> pieces;  ///< in row order
+  std::vector<SplitRow> split_rows;
+  std::int32_t num_partials = 0;
+
+  std::int64_t memory_bytes() const;
+};
+
+struct RowScheduleOptions {
+  std::int64_t piece_edges = 1024;    ///< rows are collected until they have so many edges
+  std::int64_t segment_edges = 2048;  ///< rows with more are cut into segments of this size
+};
+
+/// Of the given rows, or of all. O(rows).
+RowSchedule make_row_schedule(const CompressedView& view, const RowScheduleOptions& options = {});
+RowSchedule make_row_schedule(const CompressedView& view, std::span<const RowRange> rows,
+                              const RowScheduleOptions& options = {});
+
+}  // namespace bough

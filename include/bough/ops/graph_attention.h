@@ -1,0 +1,58 @@
+#pragma once
+
+#include <optional>
+#include <span>
+
+#include "bough/core/random.h"
+#include "bough/core/tensor.h"
+#include "bough/graph/graph.h"
+
+namespace bough {
+
+/// How graph_attention computes. All give the same result to rounding.
+enum class AttentionKernel {
+  automatic,  ///< whatever is fastest for the graph and the options
+  row,        ///< one destination at a time, for any graph and all options
+};
+
+struct GraphAttentionOptions {
+  Tensor relation_keys = {};         ///< [R, D] shared by the heads or [R, H, D]: added to the keys, by the edge's type
+  Tensor relation_values = {};       ///< [R, Dv] or [R, H, Dv]: added to the values
+  Tensor relation_bias = {};         ///< [R, H]: added to the scores
+  Tensor edge_bias = {};             ///< [E] or [E, H]: added to the scores; -infinity masks an edge
+  Tensor edge_weights = {};          ///< [E] or [E, H], >= 0: multiplied in before normalising (adaptive span)
+  std::optional<double> scale = {};  ///< of q.(k + relation key); default 1 / sqrt(D)
+  double dropout = 0;                ///< in [0, 1): share of attention weights set to 0, the others grow to make up
+  RandomGenerator* generator = nullptr;  ///< gives dropout its stream; default: default_generator()
+  AttentionKernel kernel = AttentionKernel::automatic;
+};
+
+/// Every destination attends to the sources of its in-edges:
+///
+///   score(e) = scale * q[dst].(k[src] + relation_keys[type]) + relation_bias[type] + edge_bias[e]      for each head
+///   a(e)     = edge_weights[e] exp(score(e)) / sum over the in-edges of dst
+///   out[dst] = sum over the in-edges of a(e) (v[src] + relation_values[type])
+///
+/// q [num_dst, H, D], k [num_src, H, D], v [num_src, H, Dv] -> [num_dst, H, Dv]; float32 or float64, any D and Dv (fast
+/// for multiples of 8). Tables have at least num_edge_types() rows; edge tensors are in edge order.
+/// A destination without in-edges, or whose weights or exponentials are all 0, gets zeros and passes zero gradient.
+/// Dropout is a function of stream, source, destination and head (and which of several parallel edges it is): the same
+/// for every kernel and number of threads, and not stored.
+/// Gradients to q, k, v and all tables, biases and weights. Saves its inputs, the result and one number per destination
+/// and head; scores are computed again in backward, so nothing of size E x H or E x D is ever made.
+/// O(E H (D + Dv)). Bitwise equal for any number of threads. Uses a plan of the graph that is made on first use and
+/// kept by it: see bough/graph/plan.h.
+Tensor graph_attention(const Graph& graph, const Tensor& q, const Tensor& k, const Tensor& v,
+                       const GraphAttentionOptions& options = {});
+
+/// The same with groups of heads on different graphs over the same nodes: with G graphs, which must divide H, the first
+/// H/G heads use the first graph, and so on. Edge tensors hold the edges of the first graph first, then those of the
+/// second, ...: [sum of E] or [sum of E, H/G].
+Tensor graph_attention(std::span<const Graph> graphs, const Tensor& q, const Tensor& k, const Tensor& v,
+                       const GraphAttentionOptions& options = {});
+
+/// The weights a(e) for looking at: [E, H] in edge order, without dropout and without gradient. O(E H D).
+Tensor attention_weights(const Graph& graph, const Tensor& q, const Tensor& k,
+                         const GraphAttentionOptions& options = {});
+
+}  // namespace bough

@@ -1,0 +1,87 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "bough/core/random.h"
+#include "bough/graph/graph.h"
+#include "graph/plan/row_schedule.h"
+#include "kernels/on_device.h"
+
+namespace bough {
+
+/// Vectors addressed by row and head: a tensor [rows, heads, width], a part of its heads, or a table that all heads
+/// share (head_stride 0).
+template <typename T>
+struct HeadRows {
+  T* data = nullptr;
+  std::int64_t row_stride = 0;
+  std::int64_t head_stride = 0;
+
+  explicit operator bool() const { return data != nullptr; }
+  T* operator()(std::int64_t row, std::int64_t head) const { return data + row * row_stride + head * head_stride; }
+};
+
+/// Which attention weights are dropped: a pure function, so that every kernel and the backward pass agree.
+struct AttentionDropout {
+  std::uint32_t threshold = 0;  ///< dropped if the edge's random number is below; 0 = no dropout
+  double scale = 1;             ///< of the weights that are kept
+  RandomStream stream = {};
+  std::int32_t first_head = 0;  ///< heads of a group are numbered from here
+
+  bool active() const { return threshold != 0; }
+  /// The counter of four neighbouring sources 4b .. 4b+3; `ordinal` tells parallel edges apart.
+  std::uint32_t last_counter(std::int64_t head, std::uint32_t ordinal) const {
+    return static_cast<std::uint32_t>(stream.stream >> 32) ^
+           (static_cast<std::uint32_t>(first_head + head) | ordinal << 16);
+  }
+  bool keeps(std::int32_t src, std::int32_t dst, std::int64_t head, std::uint32_t ordinal) const {
+    const auto numbers =
+        philox4x32({static_cast<std::uint32_t>(src) / 4, static_cast<std::uint32_t>(dst),
+                    static_cast<std::uint32_t>(stream.stream), last_counter(head, ordinal)},
+                   {static_cast<std::uint32_t>(stream.seed), static_cast<std::uint32_t>(stream.seed >> 32)});
+    return numbers[static_cast<std::uint32_t>(src) % 4] >= threshold;
+  }
+};
+
+/// What graph_attention computes from; tables that are not used are empty. See bough/ops/graph_attention.h.
+template <typename T>
+struct AttentionInputs {
+  std::int64_t heads = 0, width = 0, value_width = 0;
+  HeadRows<const T> q, k, v;
+  HeadRows<const T> relation_keys, relation_values, relation_bias;
+  HeadRows<const T> edge_bias, edge_weights;  ///< rows are edge ids
+  T scale = 1;
+  AttentionDropout dropout;
+
+  bool uses_relations() const { return relation_keys || relation_values || relation_bias; }
+};
+
+template <typename T>
+struct AttentionOutputs {
+  HeadRows<T> out;
+  /// log of the sum of exponentials; +infinity where there is nothing to attend to, so that exp(score - it) is 0.
+  HeadRows<T> log_sum;
+};
+
+/// Gradients of the relation tables; those that nobody wants are empty.
+template <typename T>
+struct RelationTables {
+  HeadRows<T> keys, values, bias;
+
+  explicit operator bool() const { return keys || values || bias; }
+};
+
+/// Gradients; those that nobody wants are empty. Every row is written, also where no edge is.
+template <typename T>
+struct AttentionGradients {
+  HeadRows<const T> d_out;
+  HeadRows<const T> log_sum;
+  HeadRows<const T> delta;  ///< sum of out * d_out for each destination and head
+  HeadRows<T> q, k, v;
+  RelationTables<T> relations;
+  std::int64_t num_relations = 0;
+  HeadRows<T> edge_bias, edge_weights;
+};
+
+}  // namespace bough

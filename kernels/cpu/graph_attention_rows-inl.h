@@ -1,0 +1,241 @@
+// Pieces shared by the row kernels of graph attention: products of feature vectors, and the scores of a few edges of
+// one row for all heads. Compiled once per instruction set; include it inside a foreach_target file.
+#if defined(BOUGH_KERNELS_CPU_GRAPH_ATTENTION_ROWS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef BOUGH_KERNELS_CPU_GRAPH_ATTENTION_ROWS_INL_H_
+#undef BOUGH_KERNELS_CPU_GRAPH_ATTENTION_ROWS_INL_H_
+#else
+#define BOUGH_KERNELS_CPU_GRAPH_ATTENTION_ROWS_INL_H_
+#endif
+
+#include <hwy/cache_control.h>
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
+#include "kernels/cpu/graph_attention.h"
+#include "kernels/cpu/graph_attention_rows.h"
+#include "kernels/cpu/simd_math-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace bough::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// Calls whole(i) for every full vector of [0, count) and rest(i, mask) for what is left.
+template <class D, class Whole, class Rest>
+HWY_INLINE void for_vectors(D d, std::int64_t count, const Whole& whole, const Rest& rest) {
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  std::int64_t i = 0;
+  for (; i + lanes <= count; i += lanes) whole(i);
+  if (i < count) rest(i, hn::FirstN(d, static_cast<std::size_t>(count - i)));
+}
+
+template <class D, typename T = hn::TFromD<D>>
+HWY_INLINE T dot(D d, const T* a, const T* b, std::int64_t count) {
+  auto sum = hn::Zero(d);
+  for_vectors(
+      d, count, [&](std::int64_t i) { sum = hn::MulAdd(hn::LoadU(d, a + i), hn::LoadU(d, b + i), sum); },
+      [&](std::int64_t i, auto mask) {
+        sum = hn::MulAdd(hn::MaskedLoad(mask, d, a + i), hn::MaskedLoad(mask, d, b + i), sum);
+      });
+  return hn::GetLane(hn::SumOfLanes(d, sum));
+}
+
+/// a.(b + c)
+template <class D, typename T = hn::TFromD<D>>
+HWY_INLINE T dot_with_sum(D d, const T* a, const T* b, const T* c, std::int64_t count) {
+  auto sum = hn::Zero(d);
+  for_vectors(
+      d, count,
+      [&](std::int64_t i) {
+        sum = hn::MulAdd(hn::LoadU(d, a + i), hn::Add(hn::LoadU(d, b + i), hn::LoadU(d, c + i)), sum);
+      },
+      [&](std::int64_t i, auto mask) {
+        const auto both = hn::Add(hn::MaskedLoad(mask, d, b + i), hn::MaskedLoad(mask, d, c + i));
+        sum = hn::MulAdd(hn::MaskedLoad(mask, d, a + i), both, sum);
+      });
+  return hn::GetLane(hn::SumOfLanes(d, sum));
+}
+
+/// y += factor * x
+template <class D, typename T = hn::TFromD<D>>
+HWY_INLINE void add_scaled(D d, T factor, const T* x, T* y, std::int64_t count) {
+  const auto f = hn::Set(d, factor);
+  for_vectors(
+      d, count, [&](std::int64_t i) { hn::StoreU(hn::MulAdd(f, hn::LoadU(d, x + i), hn::LoadU(d, y + i)), d, y + i); },
+      [&](std::int64_t i, auto mask) {
+        hn::BlendedStore(hn::MulAdd(f, hn::MaskedLoad(mask, d, x + i), hn::MaskedLoad(mask, d, y + i)), mask, d, y + i);
+      });
+}
+
+/// y *= factor
+template <class D, typename T = hn::TFromD<D>>
+HWY_INLINE void scale_in_place(D d, T factor, T* y, std::int64_t count) {
+  const auto f = hn::Set(d, factor);
+  for_vectors(
+      d, count, [&](std::int64_t i) { hn::StoreU(hn::Mul(f, hn::LoadU(d, y + i)), d, y + i); },
+      [&](std::int64_t i, auto mask) { hn::BlendedStore(hn::Mul(f, hn::MaskedLoad(mask, d, y + i)), mask, d, y + i); });
+}
+
+/// target = factor * source
+template <class D, typename T = hn::TFromD<D>>
+HWY_INLINE void store_scaled(D d, T factor, const T* source, T* target, std::int64_t count) {
+  const auto f = hn::Set(d, factor);
+  for_vectors(
+      d, count, [&](std::int64_t i) { hn::StoreU(hn::Mul(f, hn::LoadU(d, source + i)), d, target + i); },
+      [&](std::int64_t i, auto mask) {
+        hn::BlendedStore(hn::Mul(f, hn::MaskedLoad(mask, d, source + i)), mask, d, target + i);
+      });
+}
+
+/// sum += weights[0] rows(0) + weights[1] rows(1) + ...; the sum stays in registers, four vectors at a time.
+template <class D, class RowOf, typename T = hn::TFromD<D>>
+HWY_INLINE void add_weighted_rows(D d, std::int64_t num_rows, const T* weights, const RowOf& row_of, T* sum,
+                                  std::int64_t width) {
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  std::int64_t i = 0;
+  for (; i + 4 * lanes <= width; i += 4 * lanes) {
+    auto s0 = hn::LoadU(d, sum + i), s1 = hn::LoadU(d, sum + i + lanes), s2 = hn::LoadU(d, sum + i + 2 * lanes),
+         s3 = hn::LoadU(d, sum + i + 3 * lanes);
+    for (std::int64_t r = 0; r < num_rows; ++r) {
+      const auto w = hn::Set(d, weights[r]);
+      const T* row = row_of(r) + i;
+      s0 = hn::MulAdd(w, hn::LoadU(d, row), s0);
+      s1 = hn::MulAdd(w, hn::LoadU(d, row + lanes), s1);
+      s2 = hn::MulAdd(w, hn::LoadU(d, row + 2 * lanes), s2);
+      s3 = hn::MulAdd(w, hn::LoadU(d, row + 3 * lanes), s3);
+    }
+    hn::StoreU(s0, d, sum + i);
+    hn::StoreU(s1, d, sum + i + lanes);
+    hn::StoreU(s2, d, sum + i + 2 * lanes);
+    hn::StoreU(s3, d, sum + i + 3 * lanes);
+  }
+  for (; i + lanes <= width; i += lanes) {
+    auto s = hn::LoadU(d, sum + i);
+    for (std::int64_t r = 0; r < num_rows; ++r) {
+      s = hn::MulAdd(hn::Set(d, weights[r]), hn::LoadU(d, row_of(r) + i), s);
+    }
+    hn::StoreU(s, d, sum + i);
+  }
+  if (i < width) {
+    const auto mask = hn::FirstN(d, static_cast<std::size_t>(width - i));
+    auto s = hn::MaskedLoad(mask, d, sum + i);
+    for (std::int64_t r = 0; r < num_rows; ++r) {
+      s = hn::MulAdd(hn::Set(d, weights[r]), hn::MaskedLoad(mask, d, row_of(r) + i), s);
+    }
+    hn::BlendedStore(s, mask, d, sum + i);
+  }
+}
+
+/// Which end of the edges a row of the compressed view is.
+enum class RowIs { destination, source };
+
+/// Asks for the cache lines of a row that will be needed soon.
+template <typename T>
+HWY_INLINE void prefetch_row(const T* row, std::int64_t elements) {
+  constexpr std::int64_t line = 64 / static_cast<std::int64_t>(sizeof(T));
+  for (std::int64_t i = 0; i < elements; i += line) hwy::Prefetch(row + i);
+}
+
+/// A few consecutive edges of one row.
+struct EdgeChunk {
+  static constexpr std::int64_t capacity = 32;
+  std::int64_t count = 0;
+  const std::int32_t* others = nullptr;  ///< the other ends
+  std::int32_t edge_ids[capacity];
+  std::int32_t types[capacity];
+  std::uint32_t ordinals[capacity];  ///< among parallel edges; only if dropout is on
+};
+
+/// Edges at positions [begin, min(begin + capacity, end)) of a row that starts at row_begin.
+template <typename T>
+HWY_INLINE void load_chunk(const AttentionEdges& edges, const AttentionInputs<T>& in, std::int64_t row_begin,
+                           std::int64_t begin, std::int64_t end, EdgeChunk& chunk) {
+  chunk.count = std::min(end - begin, EdgeChunk::capacity);
+  chunk.others = edges.view.indices.data() + begin;
+  const std::int32_t* ids = edges.view.edge_ids.data() + begin;
+  for (std::int64_t j = 0; j < chunk.count; ++j) chunk.edge_ids[j] = ids[j];
+  if (in.uses_relations()) {
+    for (std::int64_t j = 0; j < chunk.count; ++j) {
+      chunk.types[j] = edges.types[static_cast<std::size_t>(chunk.edge_ids[j])];
+    }
+  }
+  if (in.dropout.active()) {
+    for (std::int64_t j = 0; j < chunk.count; ++j) {
+      if (j > 0) {
+        chunk.ordinals[j] = chunk.others[j] == chunk.others[j - 1] ? chunk.ordinals[j - 1] + 1 : 0;
+        continue;
+      }
+      chunk.ordinals[0] = 0;
+      const std::int32_t* first = edges.view.indices.data() + row_begin;
+      for (const std::int32_t* p = chunk.others; p > first && p[-1] == *p; --p) ++chunk.ordinals[0];
+    }
+  }
+}
+
+/// scores[head * capacity + j] of the chunk; -infinity beyond its end, so that whole vectors can be computed with.
+template <RowIs row_is, class D, typename T = hn::TFromD<D>>
+HWY_INLINE void chunk_scores(D d, const AttentionInputs<T>& in, std::int64_t row, const EdgeChunk& chunk, T* scores) {
+  constexpr std::int64_t capacity = EdgeChunk::capacity, ahead = 3;
+  constexpr bool by_destination = row_is == RowIs::destination;
+  const HeadRows<const T> moving = by_destination ? in.k : in.q;
+  const std::int64_t elements = in.heads * in.width;
+  for (std::int64_t j = 0; j < chunk.count; ++j) {
+    if (j + ahead < chunk.count) prefetch_row(moving(chunk.others[j + ahead], 0), elements);
+    const std::int64_t src = by_destination ? chunk.others[j] : row, dst = by_destination ? row : chunk.others[j];
+    for (std::int64_t h = 0; h < in.heads; ++h) {
+      T score = in.relation_keys
+                    ? dot_with_sum(d, in.q(dst, h), in.k(src, h), in.relation_keys(chunk.types[j], h), in.width)
+                    : dot(d, in.q(dst, h), in.k(src, h), in.width);
+      score *= in.scale;
+      if (in.relation_bias) score += *in.relation_bias(chunk.types[j], h);
+      if (in.edge_bias) score += *in.edge_bias(chunk.edge_ids[j], h);
+      scores[h * capacity + j] = score;
+    }
+  }
+  for (std::int64_t h = 0; h < in.heads; ++h) {
+    std::fill(scores + h * capacity + chunk.count, scores + (h + 1) * capacity, -std::numeric_limits<T>::infinity());
+  }
+}
+
+/// products[head * capacity + j] = d_out[dst].(v[src] + relation value)
+template <RowIs row_is, class D, typename T = hn::TFromD<D>>
+HWY_INLINE void chunk_value_products(D d, const AttentionInputs<T>& in, HeadRows<const T> d_out, std::int64_t row,
+                                     const EdgeChunk& chunk, T* products) {
+  constexpr std::int64_t capacity = EdgeChunk::capacity, ahead = 3;
+  constexpr bool by_destination = row_is == RowIs::destination;
+  const HeadRows<const T> moving = by_destination ? in.v : d_out;
+  for (std::int64_t j = 0; j < chunk.count; ++j) {
+    if (j + ahead < chunk.count) prefetch_row(moving(chunk.others[j + ahead], 0), in.heads * in.value_width);
+    const std::int64_t src = by_destination ? chunk.others[j] : row, dst = by_destination ? row : chunk.others[j];
+    for (std::int64_t h = 0; h < in.heads; ++h) {
+      products[h * capacity + j] =
+          in.relation_values
+              ? dot_with_sum(d, d_out(dst, h), in.v(src, h), in.relation_values(chunk.types[j], h), in.value_width)
+              : dot(d, d_out(dst, h), in.v(src, h), in.value_width);
+    }
+  }
+  for (std::int64_t h = 0; h < in.heads; ++h) {
+    std::fill(products + h * capacity + chunk.count, products + (h + 1) * capacity, T{0});
+  }
+}
+
+/// factors[head * capacity + j] = 0 where the edge is dropped, else dropout's scale.
+template <RowIs row_is, typename T>
+void chunk_dropout(const AttentionInputs<T>& in, std::int64_t row, const EdgeChunk& chunk, T* factors) {
+  for (std::int64_t h = 0; h < in.heads; ++h) {
+    for (std::int64_t j = 0; j < chunk.count; ++j) {
+      const auto other = chunk.others[j], self = static_cast<std::int32_t>(row);
+      const bool keeps = row_is == RowIs::destination ? in.dropout.keeps(other, self, h, chunk.ordinals[j])
+                                                      : in.dropout.keeps(self, other, h, chunk.ordinals[j]);
+      factors[h * EdgeChunk::capacity + j] = keeps ? static_cast<T>(in.dropout.scale) : T{0};
+    }
+    std::fill(factors + h * EdgeChunk::capacity + chunk.count, factors + (h + 1) * EdgeChunk::capacity, T{0});
+  }
+}
+
+}  // namespace bough::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

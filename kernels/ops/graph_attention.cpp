@@ -1,0 +1,173 @@
+#include "bough/ops/graph_attention.h"
+
+#include <limits>
+
+#include "bough/autograd/autograd.h"
+#include "kernels/cpu/graph_attention_rows.h"
+#include "kernels/ops/graph_attention_call.h"
+
+namespace bough {
+namespace {
+
+struct DestinationSchedule : RowSchedule {};
+struct SourceSchedule : RowSchedule {};
+
+/// Edges by one end with their schedule, which the graph keeps.
+struct ScheduledEdges {
+  std::shared_ptr<const RowSchedule> schedule;
+  AttentionEdges edges;
+};
+
+ScheduledEdges by_destination(const Graph& graph) {
+  const auto schedule =
+      graph.cached<DestinationSchedule>([&] { return DestinationSchedule{make_row_schedule(graph.csc())}; });
+  return {schedule, {graph.csc(), graph.edge_types(), schedule.get()}};
+}
+
+ScheduledEdges by_source(const Graph& graph) {
+  const auto schedule = graph.cached<SourceSchedule>([&] { return SourceSchedule{make_row_schedule(graph.csr())}; });
+  return {schedule, {graph.csr(), graph.edge_types(), schedule.get()}};
+}
+
+struct AttentionResult {
+  Tensor out, log_sum;
+};
+
+AttentionResult attend(const AttentionCall& call, const AttentionTensors& tensors) {
+  AttentionResult result{Tensor::empty({call.num_dst, call.heads, call.value_width}, tensors.q.dtype()),
+                         Tensor::empty({call.num_dst, call.heads}, tensors.q.dtype())};
+  on_device("graph_attention", tensors.q, [&](auto backend, auto type) {
+    using T = typename decltype(type)::type;
+    for (const HeadGroup& group : call.groups) {
+      const AttentionOutputs<T> views{head_rows<T>(result.out, true, call.heads, call.value_width, group.first_head),
+                                      head_rows<T>(result.log_sum, true, call.heads, 1, group.first_head)};
+      attend_rows(backend, by_destination(group.graph).edges, call.inputs<T>(tensors, group), views);
+    }
+  });
+  return result;
+}
+
+template <typename T>
+AttentionGradients<T> gradient_views(const AttentionCall& call, const HeadGroup& group, AttentionTensors& gradients) {
+  const auto table = [&](Tensor& tensor, std::int64_t width) {
+    return head_rows<T>(tensor, tensor.defined() && tensor.rank() == 3, call.heads, width, group.first_head);
+  };
+  AttentionGradients<T> views;
+  views.q = head_rows<T>(gradients.q, true, call.heads, call.width, group.first_head);
+  views.k = head_rows<T>(gradients.k, true, call.heads, call.width, group.first_head);
+  views.v = head_rows<T>(gradients.v, true, call.heads, call.value_width, group.first_head);
+  views.relations = {table(gradients.relation_keys, call.width), table(gradients.relation_values, call.value_width),
+                     head_rows<T>(gradients.relation_bias, true, call.heads, 1, group.first_head)};
+  views.num_relations = group.graph.num_edge_types();
+  views.edge_bias = edge_rows<T>(gradients.edge_bias, group);
+  views.edge_weights = edge_rows<T>(gradients.edge_weights, group);
+  return views;
+}
+
+/// With p the weights of the sum and dp = d_out.v: d_score = p (dp - d_out.out); from there
+///   d_q = scale sum of d_score k,  d_k = scale sum of d_score q,  d_v = sum of p d_out,
+/// and the same for tables and edge tensors. p comes from the scores, computed again, and the saved log_sum.
+AttentionTensors attend_backward(const AttentionCall& call, const AttentionTensors& tensors,
+                                 const AttentionResult& result, const Tensor& d_out,
+                                 const std::array<bool, AttentionTensors::count>& wanted) {
+  AttentionTensors inputs = tensors, gradients;
+  for (std::size_t i = 0; i < AttentionTensors::count; ++i) {
+    if (wanted[i]) *gradients.all()[i] = i < 3 ? empty_like(*inputs.all()[i]) : zeros_like(*inputs.all()[i]);
+  }
+  Tensor delta = Tensor::empty({call.num_dst, call.heads}, d_out.dtype());
+  on_device("graph_attention", d_out, [&](auto backend, auto type) {
+    using T = typename decltype(type)::type;
+    for (const HeadGroup& group : call.groups) {
+      const AttentionInputs<T> in = call.inputs<T>(tensors, group);
+      AttentionGradients<T> views = gradient_views<T>(call, group, gradients);
+      views.d_out = head_rows<T>(d_out, true, call.heads, call.value_width, group.first_head);
+      views.log_sum = head_rows<T>(result.log_sum, true, call.heads, 1, group.first_head);
+      const HeadRows<T> deltas = head_rows<T>(delta, true, call.heads, 1, group.first_head);
+      views.delta = {deltas.data, deltas.row_stride, deltas.head_stride};
+      attention_delta(backend, call.num_dst, in,
+                      head_rows<T>(result.out, true, call.heads, call.value_width, group.first_head), views.d_out,
+                      deltas);
+      if (views.q || views.relations || views.edge_bias || views.edge_weights) {
+        attend_rows_backward_to_destinations(backend, by_destination(group.graph).edges, in, views);
+      }
+      if (views.k || views.v) {
+        attend_rows_backward_to_sources(backend, by_source(group.graph).edges, in, views, false);
+      }
+    }
+  });
+  return gradients;
+}
+
+AttentionTensors tensors_of(const Tensor& q, const Tensor& k, const Tensor& v, const GraphAttentionOptions& options) {
+  return {q,
+          k,
+          v,
+          options.relation_keys,
+          options.relation_values,
+          options.relation_bias,
+          options.edge_bias,
+          options.edge_weights};
+}
+
+}  // namespace
+
+Tensor graph_attention(const Graph& graph, const Tensor& q, const Tensor& k, const Tensor& v,
+                       const GraphAttentionOptions& options) {
+  return graph_attention(std::span(&graph, 1), q, k, v, options);
+}
+
+Tensor graph_attention(std::span<const Graph> graphs, const Tensor& q, const Tensor& k, const Tensor& v,
+                       const GraphAttentionOptions& options) {
+  const AttentionTensors tensors = tensors_of(q, k, v, options);
+  AttentionCall call = check_attention("graph_attention", graphs, tensors, options);
+  if (call.dropout.active()) {
+    RandomGenerator& generator = options.generator != nullptr ? *options.generator : default_generator();
+    call.dropout.stream = generator.next_stream();
+  }
+  const AttentionResult result = attend(call, tensors);
+  const auto present = tensors.present();
+  std::vector<Tensor> saved = tensors.defined();
+  saved.push_back(result.out);
+  saved.push_back(result.log_sum);
+  return record({.name = "graph_attention",
+                 .inputs = tensors.defined(),
+                 .saved = saved,
+                 .backward =
+                     [call, present](const BackwardCall& backward) {
+                       std::vector<Tensor> kept;
+                       std::array<bool, AttentionTensors::count> wanted{};
+                       for (std::size_t i = 0; i < AttentionTensors::count; ++i) {
+                         if (!present[i]) continue;
+                         wanted[i] = backward.needs(kept.size());
+                         kept.push_back(backward.saved(kept.size()));
+                       }
+                       const AttentionResult saved_result{backward.saved(kept.size()), backward.saved(kept.size() + 1)};
+                       AttentionTensors gradients = attend_backward(call, AttentionTensors::from(kept, present),
+                                                                    saved_result, backward.gradient(), wanted);
+                       Gradients in_order;
+                       for (std::size_t i = 0; i < AttentionTensors::count; ++i) {
+                         if (present[i]) in_order.push_back(*gradients.all()[i]);
+                       }
+                       return in_order;
+                     }},
+                result.out);
+}
+
+Tensor attention_weights(const Graph& graph, const Tensor& q, const Tensor& k, const GraphAttentionOptions& options) {
+  GraphAttentionOptions without = options;
+  without.dropout = 0;
+  without.relation_values = {};
+  AttentionTensors tensors = tensors_of(q, k, k, without);
+  const AttentionCall call = check_attention("attention_weights", std::span(&graph, 1), tensors, without);
+  const AttentionResult result = attend(call, tensors);
+  Tensor weights = Tensor::empty({graph.num_edges(), call.heads}, q.dtype());
+  on_device("attention_weights", q, [&](auto backend, auto type) {
+    using T = typename decltype(type)::type;
+    attention_weights(backend, by_destination(graph).edges, call.inputs<T>(tensors, call.groups[0]),
+                      head_rows<T>(std::as_const(result.log_sum), true, call.heads, 1),
+                      head_rows<T>(weights, true, call.heads, 1));
+  });
+  return weights;
+}
+
+}  // namespace bough

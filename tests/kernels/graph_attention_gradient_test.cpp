@@ -1,0 +1,139 @@
+#include <gtest/gtest.h>
+
+#include "bough/autograd/autograd.h"
+#include "bough/ops/graph_attention.h"
+#include "tests/kernels/graph_attention_cases.h"
+#include "tests/support/compare.h"
+#include "tests/support/gradient.h"
+#include "tests/support/simd_targets.h"
+#include "tests/support/threads.h"
+
+namespace bough {
+namespace {
+
+using test::all_extras;
+using test::attention_case;
+using test::AttentionCase;
+using test::expect_gradient;
+using test::with_types;
+
+std::vector<Tensor*> tensors_of(AttentionCase& c) {
+  std::vector<Tensor*> result;
+  for (Tensor* tensor : {&c.q, &c.k, &c.v, &c.options.relation_keys, &c.options.relation_values,
+                         &c.options.relation_bias, &c.options.edge_bias, &c.options.edge_weights}) {
+    if (tensor->defined()) result.push_back(tensor);
+  }
+  return result;
+}
+
+/// Finite differences of every tensor of the case.
+void expect_gradients(AttentionCase c, std::uint64_t seed = 0) {
+  std::vector<Tensor> inputs;
+  for (const Tensor* tensor : tensors_of(c)) inputs.push_back(*tensor);
+  expect_gradient(
+      [&](const std::vector<Tensor>& values) {
+        RandomGenerator generator(seed);
+        AttentionCase moved = c;
+        const auto places = tensors_of(moved);
+        for (std::size_t i = 0; i < places.size(); ++i) *places[i] = values[i];
+        moved.options.generator = &generator;
+        return test::attend(moved);
+      },
+      inputs);
+}
+
+/// Runs forward and backward; gives the gradients of all tensors.
+std::vector<Tensor> gradients_of(AttentionCase c) {
+  for (Tensor* tensor : tensors_of(c)) *tensor = tensor->clone().set_requires_grad(true);
+  const Tensor out = test::attend(c);
+  out.backward({.gradient = test::random_tensor(out.shape(), out.dtype(), 20)});
+  std::vector<Tensor> result;
+  for (const Tensor* tensor : tensors_of(c)) result.push_back(tensor->grad());
+  return result;
+}
+
+TEST(GraphAttentionGradient, MatchesFiniteDifferencesOnEveryGraph) {
+  for (const zoo::Animal& animal : zoo::all(40)) {
+    SCOPED_TRACE(animal.name);
+    expect_gradients(attention_case(with_types(animal.graph, 3), DType::float64, {1, 3, 2}, {.relation_keys = true}));
+  }
+}
+
+TEST(GraphAttentionGradient, MatchesFiniteDifferencesForEveryOption) {
+  for (const Graph& graph :
+       {zoo::random_graph(8, 40, 2), zoo::random_bipartite(7, 5, 30, 3), zoo::causal_window(20, 4)}) {
+    for (const auto& [name, extras] : all_extras()) {
+      SCOPED_TRACE(name);
+      expect_gradients(attention_case(with_types(graph, 4), DType::float64, {2, 3, 4}, extras));
+    }
+  }
+}
+
+TEST(GraphAttentionGradient, DropsTheSameEdgesAsForward) {
+  for (const auto& [name, extras] : all_extras()) {
+    SCOPED_TRACE(name);
+    AttentionCase c = attention_case(with_types(zoo::random_graph(7, 60, 3), 3), DType::float64, {2, 3, 3}, extras);
+    c.options.dropout = 0.4;
+    expect_gradients(c, 11);
+  }
+}
+
+TEST(GraphAttentionGradient, MatchesFiniteDifferencesForHeadGroups) {
+  const std::vector<Graph> graphs{with_types(zoo::random_graph(9, 40, 1), 3), with_types(zoo::causal_window(9, 3), 3)};
+  const std::int64_t edges = graphs[0].num_edges() + graphs[1].num_edges();
+  const auto random = [](const Shape& shape, std::uint64_t seed) {
+    return test::random_tensor(shape, DType::float64, seed);
+  };
+  expect_gradient(
+      [&](const std::vector<Tensor>& x) {
+        return graph_attention(
+            graphs, x[0], x[1], x[2],
+            {.relation_keys = x[3], .relation_values = x[4], .relation_bias = x[5], .edge_bias = x[6]});
+      },
+      {random({9, 4, 3}, 1), random({9, 4, 3}, 2), random({9, 4, 2}, 3), random({3, 4, 3}, 4), random({3, 2}, 5),
+       random({3, 4}, 6), random({edges, 2}, 7)});
+}
+
+TEST(GraphAttentionGradient, OfDestinationsThatAttendToNothingIsZero) {
+  AttentionCase c = attention_case(Graph::from_edges({0, 1}, {2, 2}, {.num_nodes = 4}), DType::float32);
+  const std::vector<Tensor> gradients = gradients_of(c);
+  for (const std::int64_t row : {0, 1, 3}) {
+    test::expect_same_bits(gradients[0].rows(row, row + 1), zeros({1, 2, 8}));
+  }
+  test::expect_same_bits(gradients[1].rows(2, 4), zeros({2, 2, 8}));
+}
+
+TEST(GraphAttentionGradient, InFloatFollowsDoubleAlsoThroughHubs) {
+  for (const Graph& graph : {zoo::hub(5000, true), zoo::power_law(500, 20000, 6)}) {
+    const auto make = [&](DType dtype) {
+      return attention_case(with_types(graph, 5), dtype, {2, 8, 12},
+                            {.relation_keys = true, .relation_values = true, .relation_bias = true});
+    };
+    AttentionCase single = make(DType::float32), twice = make(DType::float64);
+    const auto places = tensors_of(single), double_places = tensors_of(twice);
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      *double_places[i] = Tensor::from_vector(places[i]->to_vector<double>(), places[i]->shape());
+    }
+    const auto actual = gradients_of(single), expected = gradients_of(twice);
+    for (std::size_t i = 0; i < actual.size(); ++i) {
+      test::expect_close(actual[i], expected[i], {.relative = 1e-4, .absolute = 2e-3});
+    }
+  }
+}
+
+TEST(GraphAttentionGradient, AgreesOnEveryInstructionSet) {
+  const AttentionCase c =
+      attention_case(with_types(zoo::random_graph(8, 40, 2), 4), DType::float64, {2, 5, 3}, all_extras()[2].second);
+  test::on_every_simd_target([&] { expect_gradients(c); });
+}
+
+TEST(GraphAttentionGradient, IsBitwiseEqualForOneTwoAndSevenThreads) {
+  for (const Graph& graph : {zoo::power_law(2000, 30000, 5), zoo::hub(9000, true), zoo::causal_window(1500, 20)}) {
+    AttentionCase c = attention_case(with_types(graph, 6), DType::float32, {4, 16, 16},
+                                     {.relation_keys = true, .relation_values = true, .edge_bias = true});
+    test::expect_same_bits_for_threads(std::function([&] { return gradients_of(c); }));
+  }
+}
+
+}  // namespace
+}  // namespace bough

@@ -1,0 +1,277 @@
+#include "bough/ops/graph_attention.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "kernels/cpu/graph_attention.h"
+#include "kernels/reference/graph_attention.h"
+#include "tests/kernels/graph_attention_cases.h"
+#include "tests/support/compare.h"
+#include "tests/support/simd_targets.h"
+#include "tests/support/threads.h"
+
+namespace bough {
+namespace {
+
+using test::all_extras;
+using test::attend;
+using test::attention_case;
+using test::AttentionCase;
+using test::AttentionExtras;
+using test::AttentionSizes;
+using test::expect_close;
+using test::expect_same_bits;
+using test::expect_same_bits_for_threads;
+using test::random_tensor;
+using test::with_types;
+
+void expect_matches_reference(const AttentionCase& c) {
+  expect_close(attend(c), reference::graph_attention(c.graph, c.q, c.k, c.v, c.options).out);
+}
+
+Graph full_graph(std::int64_t nodes) {
+  std::vector<std::int32_t> src, dst;
+  for (std::int32_t i = 0; i < nodes; ++i) {
+    for (std::int32_t j = 0; j < nodes; ++j) {
+      src.push_back(j);
+      dst.push_back(i);
+    }
+  }
+  return Graph::from_edges(src, dst, {.num_nodes = nodes});
+}
+
+TEST(GraphAttention, MatchesTheReferenceOnEveryGraph) {
+  for (const zoo::Animal& animal : zoo::all()) {
+    SCOPED_TRACE(animal.name);
+    for (const DType dtype : {DType::float32, DType::float64})
+      expect_matches_reference(attention_case(animal.graph, dtype));
+  }
+}
+
+TEST(GraphAttention, TakesEveryOptionOnEveryGraph) {
+  for (const zoo::Animal& animal : zoo::all()) {
+    SCOPED_TRACE(animal.name);
+    for (const auto& [name, extras] : all_extras()) {
+      SCOPED_TRACE(name);
+      expect_matches_reference(attention_case(with_types(animal.graph, 4), DType::float64, {3, 5, 4}, extras));
+    }
+  }
+}
+
+TEST(GraphAttention, TakesAnyWidth) {
+  const Graph graph = with_types(zoo::random_graph(40, 300, 9), 3);
+  for (const AttentionSizes sizes :
+       {AttentionSizes{1, 1, 1}, {2, 3, 17}, {1, 64, 64}, {3, 40, 33}, {8, 16, 8}, {2, 7, 0}}) {
+    SCOPED_TRACE(testing::Message() << sizes.heads << " heads, " << sizes.width << ", " << sizes.value_width);
+    for (const DType dtype : {DType::float32, DType::float64}) {
+      expect_matches_reference(attention_case(graph, dtype, sizes, {.relation_keys = true, .relation_values = true}));
+    }
+  }
+}
+
+TEST(GraphAttention, AgreesOnEveryInstructionSet) {
+  const AttentionCase c = attention_case(with_types(zoo::random_graph(50, 600, 11), 5), DType::float32, {2, 20, 12},
+                                         all_extras()[5].second);
+  test::on_every_simd_target([&] { expect_matches_reference(c); });
+}
+
+TEST(GraphAttention, OnTheFullGraphIsPlainSoftmaxAttention) {
+  const std::int64_t nodes = 33, heads = 2, width = 16;
+  const AttentionCase c = attention_case(full_graph(nodes), DType::float64, {heads, width, width});
+  const auto q = c.q.to_vector<double>(), k = c.k.to_vector<double>(), v = c.v.to_vector<double>();
+  std::vector<double> expected(q.size());
+  const auto at = [&](std::int64_t node, std::int64_t head, std::int64_t i) {
+    return static_cast<std::size_t>((node * heads + head) * width + i);
+  };
+  for (std::int64_t h = 0; h < heads; ++h) {
+    for (std::int64_t i = 0; i < nodes; ++i) {
+      std::vector<double> row;
+      double total = 0;
+      for (std::int64_t j = 0; j < nodes; ++j) {
+        double score = 0;
+        for (std::int64_t x = 0; x < width; ++x) score += q[at(i, h, x)] * k[at(j, h, x)];
+        row.push_back(std::exp(score / 4));
+        total += row.back();
+      }
+      for (std::int64_t j = 0; j < nodes; ++j) {
+        for (std::int64_t x = 0; x < width; ++x)
+          expected[at(i, h, x)] += row[static_cast<std::size_t>(j)] / total * v[at(j, h, x)];
+      }
+    }
+  }
+  expect_close(attend(c), expected);
+}
+
+TEST(GraphAttention, LeavingAnEdgeOutIsMaskingItWithMinusInfinity) {
+  const std::int64_t nodes = 24;
+  AttentionCase masked = attention_case(full_graph(nodes), DType::float64, {2, 8, 8});
+  std::vector<double> bias;
+  std::vector<std::int32_t> src, dst;
+  for (std::int32_t i = 0; i < nodes; ++i) {
+    for (std::int32_t j = 0; j < nodes; ++j) {
+      const bool there = i != 5 && (i * 7 + j * 3) % 4 != 0;  // node 5 attends to nobody
+      bias.push_back(there ? 0 : -INFINITY);
+      if (!there) continue;
+      src.push_back(j);
+      dst.push_back(i);
+    }
+  }
+  masked.options.edge_bias = Tensor::from_vector(bias, {nodes * nodes});
+  AttentionCase left_out = masked;
+  left_out.graph = Graph::from_edges(src, dst, {.num_nodes = nodes});
+  left_out.options.edge_bias = {};
+  expect_close(attend(masked), attend(left_out));
+}
+
+TEST(GraphAttention, SurvivesScoresOfTenThousand) {
+  AttentionCase c = attention_case(zoo::causal_window(40, 9), DType::float32, {2, 8, 8});
+  c.options.scale = 1e4;
+  expect_matches_reference(c);
+  c.options.scale = -1e4;
+  expect_matches_reference(c);
+}
+
+TEST(GraphAttention, RowWhoseWeightsAreAllZeroGetsZeros) {
+  AttentionCase c = attention_case(zoo::causal_window(10, 3), DType::float32);
+  c.options.edge_weights = zeros({c.graph.num_edges()});
+  expect_same_bits(attend(c), zeros({10, 2, 8}));
+}
+
+TEST(GraphAttention, SplitsHubsWithoutChangingTheResult) {
+  const Graph hub = zoo::hub(9000, true);
+  expect_matches_reference(attention_case(with_types(hub, 3), DType::float32, {2, 8, 8}, {.relation_keys = true}));
+}
+
+TEST(GraphAttention, IsBitwiseEqualForOneTwoAndSevenThreads) {
+  for (const Graph& graph : {zoo::power_law(3000, 40000, 5), zoo::hub(9000, true), zoo::causal_window(2000, 20)}) {
+    const AttentionCase c = attention_case(with_types(graph, 6), DType::float32, {4, 16, 16}, {.relation_keys = true});
+    expect_same_bits_for_threads([&] { return attend(c); });
+  }
+}
+
+TEST(GraphAttention, HeadGroupsUseTheirOwnGraphs) {
+  const Graph first = with_types(zoo::random_graph(30, 200, 1), 4), second = with_types(zoo::causal_window(30, 5), 4);
+  const std::vector<Graph> graphs{first, second};
+  AttentionCase c = attention_case(first, DType::float64, {4, 6, 5});
+  c.options.relation_keys = random_tensor({4, 4, 6}, DType::float64, 9);
+  c.options.edge_bias = random_tensor({first.num_edges() + second.num_edges(), 2}, DType::float64, 10);
+  const auto together = graph_attention(graphs, c.q, c.k, c.v, c.options).to_vector<double>();
+
+  const auto heads = [](const Tensor& tensor, std::int64_t begin) {  // two of the four heads
+    const auto all = tensor.to_vector<double>();
+    const std::int64_t rows = tensor.size(0), width = tensor.size(2);
+    std::vector<double> part;
+    for (std::int64_t row = 0; row < rows; ++row) {
+      const auto at = all.begin() + (row * 4 + begin) * width;
+      part.insert(part.end(), at, at + 2 * width);
+    }
+    return Tensor::from_vector(part, {rows, 2, width});
+  };
+  const std::int64_t middle = first.num_edges(), end = middle + second.num_edges();
+  for (const int group : {0, 1}) {
+    GraphAttentionOptions options = c.options;
+    options.relation_keys = heads(c.options.relation_keys, 2 * group);
+    options.edge_bias = group == 0 ? c.options.edge_bias.rows(0, middle) : c.options.edge_bias.rows(middle, end);
+    const Tensor part = graph_attention(graphs[static_cast<std::size_t>(group)], heads(c.q, 2 * group),
+                                        heads(c.k, 2 * group), heads(c.v, 2 * group), options);
+    expect_close(heads(Tensor::from_vector(together, {30, 4, 5}), 2 * group), part);
+  }
+}
+
+TEST(GraphAttention, DropsTheShareThatWasAskedForAndScalesTheRest) {
+  // Every destination has 64 sources of value 1 and equal scores: its result is (kept / 64) / (1 - 0.25).
+  const std::int64_t nodes = 64, heads = 4;
+  const Tensor zero = zeros({nodes, heads, 4}), one = ones({nodes, heads, 1});
+  RandomGenerator generator(7);
+  const auto out = graph_attention(full_graph(nodes), zero, zero, one, {.dropout = 0.25, .generator = &generator})
+                       .to_vector<double>();
+  double mean = 0;
+  for (const double value : out) {
+    mean += value / static_cast<double>(out.size());
+    EXPECT_NEAR(value * 64 * 0.75, std::round(value * 64 * 0.75), 1e-3);
+  }
+  EXPECT_NEAR(mean, 1, 0.02);
+  const auto [low, high] = std::ranges::minmax(out);
+  EXPECT_LT(low, 0.95);
+  EXPECT_GT(high, 1.05);
+}
+
+TEST(GraphAttention, DropsWhatTheEdgesNumbersSay) {
+  const Graph graph = zoo::random_graph(9, 120, 3);  // with parallel edges
+  AttentionCase c = attention_case(graph, DType::float64, {2, 4, 3});
+  const Tensor weights = attention_weights(graph, c.q, c.k, c.options);
+  RandomGenerator generator(5);
+  AttentionDropout dropout{
+      .threshold = 0x60000000u, .scale = 1 / (1 - 0.375), .stream = RandomGenerator(5).next_stream()};
+  std::vector<double> expected(9 * 2 * 3);
+  const auto w = weights.to_vector<double>(), v = c.v.to_vector<double>();
+  const CooView edges = graph.coo();
+  for (std::size_t e = 0; e < edges.src.size(); ++e) {
+    std::uint32_t ordinal = 0;
+    for (std::size_t before = 0; before < e; ++before) {
+      ordinal += edges.src[before] == edges.src[e] && edges.dst[before] == edges.dst[e];
+    }
+    for (std::size_t h = 0; h < 2; ++h) {
+      if (!dropout.keeps(edges.src[e], edges.dst[e], static_cast<std::int64_t>(h), ordinal)) continue;
+      for (std::size_t i = 0; i < 3; ++i) {
+        expected[(static_cast<std::size_t>(edges.dst[e]) * 2 + h) * 3 + i] +=
+            dropout.scale * w[e * 2 + h] * v[(static_cast<std::size_t>(edges.src[e]) * 2 + h) * 3 + i];
+      }
+    }
+  }
+  c.options.dropout = 0.375;
+  c.options.generator = &generator;
+  expect_close(attend(c), expected);
+}
+
+TEST(AttentionWeights, MatchTheReferenceInEdgeOrder) {
+  for (const auto& [name, extras] : all_extras()) {
+    SCOPED_TRACE(name);
+    const AttentionCase c =
+        attention_case(with_types(zoo::random_graph(30, 300, 2), 5), DType::float64, {2, 8, 8}, extras);
+    expect_close(attention_weights(c.graph, c.q, c.k, c.options),
+                 reference::graph_attention(c.graph, c.q, c.k, c.v, c.options).weights);
+  }
+}
+
+TEST(GraphAttention, SaysWhatDoesNotFit) {
+  const Graph graph = zoo::causal_window(10, 3);
+  const Tensor x = random_tensor({10, 2, 8});
+  const auto message = [&](const auto& call) {
+    try {
+      call();
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string("nothing was thrown");
+  };
+  const auto attend_with = [&](const GraphAttentionOptions& options) {
+    return message([&] { graph_attention(graph, x, x, x, options); });
+  };
+  using testing::HasSubstr;
+  EXPECT_THAT(message([&] { graph_attention(graph, random_tensor({9, 2, 8}), x, x); }), HasSubstr("10"));
+  EXPECT_THAT(message([&] { graph_attention(graph, x, random_tensor({10, 2, 7}), x); }), HasSubstr("[10, 2, 7]"));
+  EXPECT_THAT(message([&] { graph_attention(graph, x, x, random_tensor({10, 3, 8})); }), HasSubstr("[10, 3, 8]"));
+  EXPECT_THAT(message([&] { graph_attention(graph, x, x.reshape({10, 16}), x); }), HasSubstr("[10, 16]"));
+  EXPECT_THAT(attend_with({.relation_keys = random_tensor({3, 8})}), HasSubstr("4 edge types"));
+  EXPECT_THAT(attend_with({.relation_keys = random_tensor({4, 7})}), HasSubstr("[4, 7]"));
+  EXPECT_THAT(attend_with({.relation_bias = random_tensor({4})}), HasSubstr("[relations, 2]"));
+  EXPECT_THAT(attend_with({.edge_bias = random_tensor({5})}), HasSubstr("edge order"));
+  EXPECT_THAT(attend_with({.relation_keys = random_tensor({4, 8}, DType::float64)}), HasSubstr("float64"));
+  EXPECT_THAT(attend_with({.dropout = 1}), HasSubstr("[0, 1)"));
+  EXPECT_THAT(attend_with({.dropout = NAN}), HasSubstr("[0, 1)"));
+  EXPECT_THAT(message([&] {
+                graph_attention(zoo::chain(10), x, x, x, {.relation_keys = random_tensor({4, 8})});
+              }),
+              HasSubstr("edge types"));
+  EXPECT_THAT(message([&] { graph_attention(std::span<const Graph>(), x, x, x); }), HasSubstr("at least one graph"));
+  EXPECT_THAT(message([&] { graph_attention(std::vector{graph, graph, graph}, x, x, x); }), HasSubstr("divided"));
+  EXPECT_THAT(message([&] { graph_attention(std::vector{graph, zoo::chain(9)}, x, x, x); }), HasSubstr("same nodes"));
+  const Tensor whole = random_tensor({10, 2, 8}, DType::int64);
+  EXPECT_THAT(message([&] { graph_attention(graph, whole, whole, whole); }), HasSubstr("int64"));
+}
+
+}  // namespace
+}  // namespace bough
