@@ -18,6 +18,7 @@
 #include "bough/core/tensor.h"
 #include "bough/core/version.h"
 #include "bough/graph/batch.h"
+#include "bough/graph/draw.h"
 #include "bough/graph/attention_graph.h"
 #include "bough/graph/attention_graph_builder.h"
 #include "bough/graph/graph.h"

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "bough/graph/attention_graph.h"
+
+namespace bough {
+
+struct DrawOptions {
+  std::int64_t node = -1;  ///< whose sources are shown at first; -1 = the token in the middle
+  std::string title = {};  ///< default: "Attention graph of N tokens"
+};
+
+/// The picture of the paper as SVG text: tokens in a row, spans as bars above the tokens they cover, other kinds of
+/// nodes in rows of their own, and arcs from what one chosen node attends to. GraphError if the node is not there or
+/// there are more than 4096 nodes, which nobody could read.
+std::string draw_svg(const AttentionGraph& graph, const DrawOptions& options = {});
+
+/// One page without any outside resource: the same picture, where pointing at a node, touching it or reaching it with
+/// the keyboard shows what it attends to, with relation names; beside it the attention matrix of the tokens.
+/// GraphError as for draw_svg, or above a million edges.
+std::string draw_html(const AttentionGraph& graph, const DrawOptions& options = {});
+
+}  // namespace bough
