@@ -25,6 +25,19 @@ void on_device(std::string_view where, const Tensor& tensor, F&& f) {
   visit_floating(where, tensor.dtype(), [&](auto type) { f(Cpu{}, type); });
 }
 
+/// The same for operations that also take int32 and int64; TypeError for bool.
+template <typename F>
+void on_device_number(std::string_view where, const Tensor& tensor, F&& f) {
+  if (is_floating(tensor.dtype())) return on_device(where, tensor, f);
+  if (tensor.device().kind != Device::Kind::cpu) {
+    throw DeviceError(where,
+                      fmt::format("has no kernel for {} in this build; use Device::cpu()", to_string(tensor.device())));
+  }
+  if (tensor.dtype() == DType::boolean) throw TypeError(where, "takes numbers, not bool; cast() converts");
+  if (tensor.dtype() == DType::int32) return f(Cpu{}, TypeTag<std::int32_t>{});
+  f(Cpu{}, TypeTag<std::int64_t>{});
+}
+
 /// The same for operations that take every element type.
 template <typename F>
 void on_device_any_type(std::string_view where, const Tensor& tensor, F&& f) {

@@ -1,0 +1,15 @@
+#pragma once
+
+#include "kernels/broadcast.h"
+#include "kernels/on_device.h"
+
+namespace bough {
+
+enum class BinaryFunction { add, sub, mul, div, maximum, minimum };
+
+/// result = f(a, b) over the plan's elements. T: float, double, int32_t, int64_t; div for floats only.
+/// The result may be a or b itself where that one is not broadcast.
+template <typename T>
+void binary(Cpu, BinaryFunction function, const BroadcastPlan<2>& plan, const T* a, const T* b, T* result);
+
+}  // namespace bough

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <type_traits>
+
+#include "kernels/cpu/reduce.h"
+
+namespace bough {
+
+/// What partial results of blocks are kept in.
+template <typename T>
+using Accumulator = std::conditional_t<std::is_same_v<T, float>, double, T>;
+
+/// Integers wrap around.
+template <typename A, typename F>
+A wrapping(A a, A b, const F& f) {
+  if constexpr (std::is_integral_v<A>) {
+    using Bits = std::make_unsigned_t<A>;
+    return static_cast<A>(f(static_cast<Bits>(a), static_cast<Bits>(b)));
+  } else {
+    return f(a, b);
+  }
+}
+
+/// A reduction on accumulators: where it starts and how two partial results become one.
+template <Reduction reduction, typename A>
+struct Combine {
+  static constexpr A start() {
+    using Limits = std::numeric_limits<A>;
+    if constexpr (reduction == Reduction::sum)
+      return A{0};
+    else if constexpr (reduction == Reduction::prod)
+      return A{1};
+    else if constexpr (reduction == Reduction::max)
+      return Limits::has_infinity ? -Limits::infinity() : Limits::min();
+    else
+      return Limits::has_infinity ? Limits::infinity() : Limits::max();
+  }
+  A operator()(A a, A b) const {
+    if constexpr (reduction == Reduction::sum)
+      return wrapping(a, b, std::plus<>());
+    else if constexpr (reduction == Reduction::prod)
+      return wrapping(a, b, std::multiplies<>());
+    else if constexpr (reduction == Reduction::max)
+      return a >= b || a != a ? a : b;
+    else
+      return a <= b || a != a ? a : b;
+  }
+};
+
+}  // namespace bough

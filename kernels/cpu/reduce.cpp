@@ -1,0 +1,248 @@
+#include "kernels/cpu/reduce.h"
+
+#include <vector>
+
+#include "kernels/cpu/combine.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/cpu/reduce.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "kernels/cpu/binary_functions-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace bough::HWY_NAMESPACE {
+
+template <Reduction reduction>
+using VectorFunction =
+    std::conditional_t<reduction == Reduction::sum, Add,
+                       std::conditional_t<reduction == Reduction::prod, Mul,
+                                          std::conditional_t<reduction == Reduction::max, Maximum, Minimum>>>;
+
+/// No chain of float32 operations is longer than this; blocks are combined in the accumulator's type.
+constexpr std::int64_t longest_chain = 64;
+
+template <Reduction reduction, typename T>
+struct Reduce {
+  using A = Accumulator<T>;
+  static constexpr VectorFunction<reduction> vectors{};
+  static constexpr Combine<reduction, A> combine{};
+  static constexpr Combine<reduction, T> combine_elements{};
+
+  /// One run of elements, no longer than a block.
+  static T block(const T* x, std::int64_t count) {
+    const hn::ScalableTag<T> d;
+    const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+    T rest = combine_elements.start();
+    std::int64_t i = 0;
+    if (count >= lanes) {
+      auto a = hn::Set(d, combine_elements.start()), b = a, c = a, e = a;
+      for (; i + 4 * lanes <= count; i += 4 * lanes) {
+        a = vectors(d, a, hn::LoadU(d, x + i));
+        b = vectors(d, b, hn::LoadU(d, x + i + lanes));
+        c = vectors(d, c, hn::LoadU(d, x + i + 2 * lanes));
+        e = vectors(d, e, hn::LoadU(d, x + i + 3 * lanes));
+      }
+      for (; i + lanes <= count; i += lanes) a = vectors(d, a, hn::LoadU(d, x + i));
+      a = vectors(d, vectors(d, a, b), vectors(d, c, e));
+      if constexpr (reduction == Reduction::sum) {
+        rest = hn::GetLane(hn::SumOfLanes(d, a));
+      } else {
+        HWY_ALIGN T values[hn::MaxLanes(d)];
+        hn::Store(a, d, values);
+        for (std::int64_t lane = 0; lane < lanes; ++lane) rest = combine_elements(rest, values[lane]);
+      }
+    }
+    for (; i < count; ++i) rest = combine_elements(rest, x[i]);
+    return rest;
+  }
+
+  static A row(const T* x, std::int64_t count) {
+    const std::int64_t length = longest_chain * 4 * static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<T>()));
+    A result = combine.start();
+    for (std::int64_t i = 0; i < count; i += length) {
+      result = combine(result, static_cast<A>(block(x + i, std::min(length, count - i))));
+    }
+    return result;
+  }
+
+  /// Combines `rows` rows, `stride` apart, column by column; columns <= largest_tile.
+  static void columns(const T* x, std::int64_t rows, std::int64_t stride, std::int64_t columns, A* result) {
+    const hn::ScalableTag<T> d;
+    const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+    T sums[ReduceUnits::largest_tile];
+    std::fill_n(result, columns, combine.start());
+    for (std::int64_t first = 0; first < rows; first += 4 * longest_chain) {
+      const std::int64_t last = std::min(rows, first + 4 * longest_chain);
+      std::fill_n(sums, columns, combine_elements.start());
+      std::int64_t row = first;
+      for (; row + 4 <= last; row += 4) {
+        const T *x0 = x + row * stride, *x1 = x0 + stride, *x2 = x1 + stride, *x3 = x2 + stride;
+        std::int64_t i = 0;
+        for (; i + lanes <= columns; i += lanes) {
+          const auto left = vectors(d, hn::LoadU(d, x0 + i), hn::LoadU(d, x1 + i));
+          const auto right = vectors(d, hn::LoadU(d, x2 + i), hn::LoadU(d, x3 + i));
+          hn::StoreU(vectors(d, hn::LoadU(d, sums + i), vectors(d, left, right)), d, sums + i);
+        }
+        for (; i < columns; ++i) {
+          sums[i] = combine_elements(sums[i],
+                                     combine_elements(combine_elements(x0[i], x1[i]), combine_elements(x2[i], x3[i])));
+        }
+      }
+      for (; row < last; ++row) {
+        for (std::int64_t i = 0; i < columns; ++i) sums[i] = combine_elements(sums[i], x[row * stride + i]);
+      }
+      for (std::int64_t i = 0; i < columns; ++i) result[i] = combine(result[i], static_cast<A>(sums[i]));
+    }
+  }
+
+  /// The same where rows are narrow and next to each other: several are read as one wide row, then folded.
+  static void narrow_columns(const T* x, std::int64_t rows, std::int64_t width, A* result) {
+    constexpr std::int64_t wide = 256;
+    const std::int64_t together = wide / width, groups = rows / together;
+    A values[wide];
+    std::int64_t folded = 0;
+    if (groups > 0) {
+      columns(x, groups, together * width, together * width, values);
+      folded = together;
+    }
+    std::fill_n(result, width, combine.start());
+    for (std::int64_t row = 0; row < folded; ++row) {
+      for (std::int64_t i = 0; i < width; ++i) result[i] = combine(result[i], values[row * width + i]);
+    }
+    for (std::int64_t row = groups * together; row < rows; ++row) {
+      for (std::int64_t i = 0; i < width; ++i) result[i] = combine(result[i], static_cast<A>(x[row * width + i]));
+    }
+  }
+
+  static void range(const ReduceShape& shape, const T* x, A* partial, T* result, std::int64_t begin, std::int64_t end) {
+    const ReduceUnits units(shape);
+    A values[ReduceUnits::largest_tile];
+    for (std::int64_t unit = begin; unit < end; ++unit) {
+      const std::int64_t first_column = unit % units.tiles * units.tile;
+      const std::int64_t row = unit / units.tiles % units.pieces * units.piece;
+      const std::int64_t outer = unit / units.tiles / units.pieces;
+      const std::int64_t rows = std::min(units.piece, shape.reduced - row);
+      const std::int64_t width = std::min(units.tile, shape.inner - first_column);
+      const T* corner = x + (outer * shape.reduced + row) * shape.inner + first_column;
+      if (shape.inner == 1) {
+        values[0] = Reduce::row(corner, rows);
+      } else if (shape.inner < 64) {
+        narrow_columns(corner, rows, width, values);
+      } else {
+        columns(corner, rows, shape.inner, width, values);
+      }
+      if (units.pieces == 1) {
+        T* out = result + outer * shape.inner + first_column;
+        for (std::int64_t i = 0; i < width; ++i) out[i] = static_cast<T>(values[i]);
+      } else {
+        std::copy_n(values, width, partial + unit / units.tiles * shape.inner + first_column);
+      }
+    }
+  }
+};
+
+template <typename T>
+void reduce_range(Reduction reduction, const ReduceShape& shape, const T* x, Accumulator<T>* partial, T* result,
+                  std::int64_t begin, std::int64_t end) {
+  switch (reduction) {
+    case Reduction::sum:
+      return Reduce<Reduction::sum, T>::range(shape, x, partial, result, begin, end);
+    case Reduction::prod:
+      return Reduce<Reduction::prod, T>::range(shape, x, partial, result, begin, end);
+    case Reduction::max:
+      return Reduce<Reduction::max, T>::range(shape, x, partial, result, begin, end);
+    case Reduction::min:
+      return Reduce<Reduction::min, T>::range(shape, x, partial, result, begin, end);
+  }
+}
+
+void reduce_float(Reduction reduction, const ReduceShape& shape, const float* x, double* partial, float* result,
+                  std::int64_t begin, std::int64_t end) {
+  reduce_range(reduction, shape, x, partial, result, begin, end);
+}
+void reduce_double(Reduction reduction, const ReduceShape& shape, const double* x, double* partial, double* result,
+                   std::int64_t begin, std::int64_t end) {
+  reduce_range(reduction, shape, x, partial, result, begin, end);
+}
+void reduce_int32(Reduction reduction, const ReduceShape& shape, const std::int32_t* x, std::int32_t* partial,
+                  std::int32_t* result, std::int64_t begin, std::int64_t end) {
+  reduce_range(reduction, shape, x, partial, result, begin, end);
+}
+void reduce_int64(Reduction reduction, const ReduceShape& shape, const std::int64_t* x, std::int64_t* partial,
+                  std::int64_t* result, std::int64_t begin, std::int64_t end) {
+  reduce_range(reduction, shape, x, partial, result, begin, end);
+}
+
+}  // namespace bough::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace bough {
+
+HWY_EXPORT(reduce_float);
+HWY_EXPORT(reduce_double);
+HWY_EXPORT(reduce_int32);
+HWY_EXPORT(reduce_int64);
+
+namespace {
+
+/// result[o, i] = the partial results of [o, piece, i], in the order of the pieces.
+template <Reduction reduction, typename T>
+void merge_pieces(const ReduceShape& shape, std::int64_t pieces, const Accumulator<T>* partial, T* result) {
+  constexpr Combine<reduction, Accumulator<T>> combine;
+  parallel_chunks(shape.results(), rows_per_chunk(pieces), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const Accumulator<T>* column = partial + i / shape.inner * pieces * shape.inner + i % shape.inner;
+      Accumulator<T> value = combine.start();
+      for (std::int64_t piece = 0; piece < pieces; ++piece) value = combine(value, column[piece * shape.inner]);
+      result[i] = static_cast<T>(value);
+    }
+  });
+}
+
+}  // namespace
+
+template <typename T>
+void reduce(Cpu, Reduction reduction, const ReduceShape& shape, const T* x, T* result) {
+  if (shape.results() == 0) return;
+  if (shape.reduced == 0) {
+    std::fill_n(result, shape.results(), reduction == Reduction::prod ? T{1} : T{0});
+    return;
+  }
+  const auto range = [] {
+    if constexpr (std::is_same_v<T, float>)
+      return HWY_DYNAMIC_DISPATCH(reduce_float);
+    else if constexpr (std::is_same_v<T, double>)
+      return HWY_DYNAMIC_DISPATCH(reduce_double);
+    else if constexpr (std::is_same_v<T, std::int32_t>)
+      return HWY_DYNAMIC_DISPATCH(reduce_int32);
+    else
+      return HWY_DYNAMIC_DISPATCH(reduce_int64);
+  }();
+  const ReduceUnits units(shape);
+  std::vector<Accumulator<T>> partial(units.pieces == 1 ? 0 : shape.results() * units.pieces);
+  parallel_chunks(units.count, units.chunk, [&](std::int64_t begin, std::int64_t end) {
+    range(reduction, shape, x, partial.data(), result, begin, end);
+  });
+  if (units.pieces == 1) return;
+  switch (reduction) {
+    case Reduction::sum:
+      return merge_pieces<Reduction::sum>(shape, units.pieces, partial.data(), result);
+    case Reduction::prod:
+      return merge_pieces<Reduction::prod>(shape, units.pieces, partial.data(), result);
+    case Reduction::max:
+      return merge_pieces<Reduction::max>(shape, units.pieces, partial.data(), result);
+    case Reduction::min:
+      return merge_pieces<Reduction::min>(shape, units.pieces, partial.data(), result);
+  }
+}
+
+template void reduce(Cpu, Reduction, const ReduceShape&, const float*, float*);
+template void reduce(Cpu, Reduction, const ReduceShape&, const double*, double*);
+template void reduce(Cpu, Reduction, const ReduceShape&, const std::int32_t*, std::int32_t*);
+template void reduce(Cpu, Reduction, const ReduceShape&, const std::int64_t*, std::int64_t*);
+
+}  // namespace bough
+#endif

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <algorithm>
+
+#include "bough/core/parallel.h"
+#include "kernels/on_device.h"
+
+namespace bough {
+
+enum class Reduction { sum, prod, max, min };
+
+/// A tensor seen as [outer, reduced, inner], in row-major order; the result is [outer, inner].
+struct ReduceShape {
+  std::int64_t outer = 1, reduced = 1, inner = 1;
+
+  std::int64_t results() const { return outer * inner; }
+};
+
+/// How a reduction is cut into units of work that depend on the sizes only: row pieces times column tiles of every
+/// outer index. Units are numbered with the tile running fastest, then the piece.
+struct ReduceUnits {
+  static constexpr std::int64_t largest_tile = 2048;   ///< columns; their accumulators stay in the fastest cache
+  static constexpr std::int64_t piece_target = 65536;  ///< elements in a unit, about
+
+  explicit ReduceUnits(const ReduceShape& shape)
+      : tile(std::min(shape.inner, largest_tile)),
+        tiles(num_chunks(shape.inner, std::max<std::int64_t>(1, tile))),
+        piece(std::max<std::int64_t>(256, piece_target / std::max<std::int64_t>(1, tile))),
+        pieces(num_chunks(shape.reduced, piece)),
+        count(shape.outer * pieces * tiles),
+        chunk(rows_per_chunk(std::min(shape.reduced, piece) * tile)) {}
+
+  std::int64_t tile, tiles;    ///< columns in a tile, tiles in a row
+  std::int64_t piece, pieces;  ///< rows in a piece, pieces of each outer index
+  std::int64_t count, chunk;   ///< units in all, and in one call of a thread
+};
+
+/// result[o, i] = x[o, 0, i] + x[o, 1, i] + ..., or their product, maximum, minimum. T: float, double, int32_t,
+/// int64_t. Over nothing: 0 and 1 for sum and prod; max and min need reduced >= 1.
+template <typename T>
+void reduce(Cpu, Reduction reduction, const ReduceShape& shape, const T* x, T* result);
+
+/// dx[o, r, i] = dy[o, i] times all x[o, s, i] with s other than r. T: float, double.
+template <typename T>
+void product_gradient(Cpu, const ReduceShape& shape, const T* x, const T* dy, T* dx);
+
+}  // namespace bough
