@@ -3,34 +3,49 @@
 #include <oneapi/tbb/parallel_sort.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <memory>
+#include <utility>
 
 #include "bough/core/parallel.h"
 
 namespace bough {
 namespace {
 
-/// About as many edges as a bucket should have: 8 bytes each, they stay in the second-level cache.
-constexpr std::int64_t bucket_edges = 32768;
+/// About as many edges as a bucket should have, so that they stay in the second-level cache.
+constexpr std::int64_t bucket_edges = 40'000;
 /// More buckets than this and the scatter into them misses the TLB at every write.
-constexpr std::int64_t max_buckets = 1024;
+constexpr std::int64_t max_buckets = 512;
 /// The low part of a key is kept in 16 bits.
 constexpr int max_shift = 16;
+/// Buckets that one task sorts one after the other in the same scratch memory.
+constexpr std::int64_t buckets_per_task = 4;
 constexpr std::int64_t sorted_scan_chunk = 1 << 18;
-constexpr std::ptrdiff_t parallel_row = 1 << 17;
+constexpr std::int64_t insertion_row = 64;
+constexpr std::int64_t parallel_row = 1 << 17;
 
 /// The other end and the edge id as one number: sorting these sorts by other end, then by edge, without ties.
 constexpr std::uint64_t pack(std::int32_t other, std::int32_t edge) {
   return (static_cast<std::uint64_t>(static_cast<std::uint32_t>(other)) << 32) | static_cast<std::uint32_t>(edge);
 }
+constexpr std::int32_t other_of(std::uint64_t entry) { return static_cast<std::int32_t>(entry >> 32); }
+constexpr std::int32_t edge_of(std::uint64_t entry) { return static_cast<std::int32_t>(entry & 0xffffffffu); }
 
-void sort_row(std::uint64_t* begin, std::uint64_t* end) {
-  if (std::is_sorted(begin, end)) return;
-  if (end - begin < parallel_row) {
-    std::sort(begin, end);
-  } else {
-    oneapi::tbb::parallel_sort(begin, end);
+void sort_row(std::uint64_t* row, std::int64_t count) {
+  if (count <= insertion_row) {
+    for (std::int64_t i = 1; i < count; ++i) {
+      const std::uint64_t entry = row[i];
+      std::int64_t hole = i;
+      for (; hole > 0 && row[hole - 1] > entry; --hole) row[hole] = row[hole - 1];
+      row[hole] = entry;
+    }
+  } else if (!std::is_sorted(row, row + count)) {
+    if (count < parallel_row) {
+      std::sort(row, row + count);
+    } else {
+      oneapi::tbb::parallel_sort(row, row + count);
+    }
   }
 }
 
@@ -52,6 +67,23 @@ std::vector<std::int64_t> offsets_of_sorted(std::span<const std::int32_t> keys, 
   return offsets;
 }
 
+/// Memory that grows to the largest size asked for; contents are lost.
+template <typename T>
+class Scratch {
+ public:
+  T* room(std::int64_t count) {
+    if (count > capacity_) {
+      data_ = std::make_unique_for_overwrite<T[]>(static_cast<std::size_t>(count));
+      capacity_ = count;
+    }
+    return data_.get();
+  }
+
+ private:
+  std::unique_ptr<T[]> data_;
+  std::int64_t capacity_ = 0;
+};
+
 /// One consecutive range of rows and where its edges lie.
 struct Bucket {
   std::int64_t first_key;
@@ -60,33 +92,92 @@ struct Bucket {
   std::int64_t count;
 };
 
-/// Sorts the edges of one bucket. key_at(i) is relative to first_key, entry_at(i) the packed edge, both for i < count
-/// in edge order; offsets, indices and edge_ids are those of the whole result.
-template <typename KeyAt, typename EntryAt>
-void sort_bucket(const Bucket& bucket, KeyAt key_at, EntryAt entry_at, bool others_sorted, std::int64_t* offsets,
-                 std::int32_t* indices, std::int32_t* edge_ids) {
-  // The row starts serve as counters first and as write positions next; at the end they have moved one row on.
-  std::int64_t* starts = offsets + bucket.first_key;
-  std::fill_n(starts, bucket.num_keys, 0);
-  for (std::int64_t i = 0; i < bucket.count; ++i) ++starts[key_at(i)];
-  std::int64_t next = 0;
-  for (std::int64_t key = 0; key < bucket.num_keys; ++key) next += std::exchange(starts[key], next);
+/// The arrays of the result, written bucket by bucket.
+struct Output {
+  std::int64_t* offsets;
+  std::int32_t* indices;
+  std::int32_t* edge_ids;
+};
 
-  const auto entries = std::make_unique_for_overwrite<std::uint64_t[]>(static_cast<std::size_t>(bucket.count));
-  for (std::int64_t i = 0; i < bucket.count; ++i) entries[starts[key_at(i)]++] = entry_at(i);
+class BucketSorter {
+ public:
+  BucketSorter(Output output, std::int64_t num_others, bool others_sorted)
+      : output_(output),
+        others_sorted_(others_sorted),
+        digit_shift_(
+            std::max(0, static_cast<int>(std::bit_width(static_cast<std::uint64_t>(num_others))) - digit_bits)) {}
 
-  std::int64_t row_begin = 0;
-  for (std::int64_t key = 0; key < bucket.num_keys; ++key) {
-    const std::int64_t row_end = std::exchange(starts[key], bucket.begin + row_begin);
-    if (!others_sorted && row_end - row_begin > 1)
-      sort_row(&entries[row_begin], &entries[row_begin] + (row_end - row_begin));
-    row_begin = row_end;
+  /// key_at(i) is relative to the bucket's first key, entry_at(i) the packed edge, both for i < count in edge order.
+  template <typename KeyAt, typename EntryAt>
+  void sort(const Bucket& bucket, KeyAt key_at, EntryAt entry_at) {
+    if (others_sorted_ || bucket.count < min_rough || bucket.count > max_rough) {
+      place_in_rows(bucket, key_at, entry_at);
+    } else {
+      // Short rows picked from edges in rough order of their other ends come out nearly sorted, which is quickly
+      // mended.
+      order_roughly(bucket.count, key_at, entry_at);
+      const std::int32_t* keys = rough_keys_.room(bucket.count);
+      const std::uint64_t* entries = rough_entries_.room(bucket.count);
+      place_in_rows(
+          bucket, [=](std::int64_t i) { return keys[i]; }, [=](std::int64_t i) { return entries[i]; });
+    }
+    const std::uint64_t* entries = entries_.room(bucket.count);
+    for (std::int64_t i = 0; i < bucket.count; ++i) {
+      output_.indices[bucket.begin + i] = other_of(entries[i]);
+      output_.edge_ids[bucket.begin + i] = edge_of(entries[i]);
+    }
   }
-  for (std::int64_t i = 0; i < bucket.count; ++i) {
-    indices[bucket.begin + i] = static_cast<std::int32_t>(entries[i] >> 32);
-    edge_ids[bucket.begin + i] = static_cast<std::int32_t>(entries[i] & 0xffffffffu);
+
+ private:
+  static constexpr int digit_bits = 8;
+  static constexpr std::int64_t min_rough = 1024;
+  static constexpr std::int64_t max_rough = 1 << 20;
+
+  template <typename KeyAt, typename EntryAt>
+  void order_roughly(std::int64_t count, KeyAt key_at, EntryAt entry_at) {
+    std::array<std::int64_t, (1 << digit_bits)> to{};
+    for (std::int64_t i = 0; i < count; ++i) ++to[digit(entry_at(i))];
+    std::int64_t next = 0;
+    for (std::int64_t& position : to) next += std::exchange(position, next);
+    std::int32_t* keys = rough_keys_.room(count);
+    std::uint64_t* entries = rough_entries_.room(count);
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::uint64_t entry = entry_at(i);
+      const std::int64_t position = to[digit(entry)]++;
+      keys[position] = key_at(i);
+      entries[position] = entry;
+    }
   }
-}
+
+  std::size_t digit(std::uint64_t entry) const { return static_cast<std::size_t>(other_of(entry) >> digit_shift_); }
+
+  template <typename KeyAt, typename EntryAt>
+  void place_in_rows(const Bucket& bucket, KeyAt key_at, EntryAt entry_at) {
+    // The row starts serve as counters first and as write positions next; at the end they have moved one row on.
+    std::int64_t* starts = output_.offsets + bucket.first_key;
+    std::fill_n(starts, bucket.num_keys, 0);
+    for (std::int64_t i = 0; i < bucket.count; ++i) ++starts[key_at(i)];
+    std::int64_t next = 0;
+    for (std::int64_t key = 0; key < bucket.num_keys; ++key) next += std::exchange(starts[key], next);
+
+    std::uint64_t* entries = entries_.room(bucket.count);
+    for (std::int64_t i = 0; i < bucket.count; ++i) entries[starts[key_at(i)]++] = entry_at(i);
+
+    std::int64_t row_begin = 0;
+    for (std::int64_t key = 0; key < bucket.num_keys; ++key) {
+      const std::int64_t row_end = std::exchange(starts[key], bucket.begin + row_begin);
+      if (!others_sorted_) sort_row(entries + row_begin, row_end - row_begin);
+      row_begin = row_end;
+    }
+  }
+
+  Output output_;
+  bool others_sorted_;
+  int digit_shift_;
+  Scratch<std::uint64_t> entries_;
+  Scratch<std::uint64_t> rough_entries_;
+  Scratch<std::int32_t> rough_keys_;
+};
 
 /// How many low bits of a key lie inside a bucket.
 int bucket_shift(std::int64_t num_edges, std::int64_t num_keys) {
@@ -95,31 +186,16 @@ int bucket_shift(std::int64_t num_edges, std::int64_t num_keys) {
   return std::min(max_shift, static_cast<int>(std::bit_width(keys_per_bucket - 1)));
 }
 
-}  // namespace
-
-Compressed compress(const IdArray& keys, const IdArray& others, std::int64_t num_keys, EdgeOrder order) {
-  if (order.sorted) return {offsets_of_sorted(keys.span(), num_keys), others, {}, true};
-
-  const std::int64_t num_edges = keys.size();
-  std::vector<std::int64_t> offsets(static_cast<std::size_t>(num_keys) + 1);
-  offsets.back() = num_edges;
-  IdBuffer indices(num_edges);
-  IdBuffer edge_ids(num_edges);
-  const std::int32_t* key = keys.span().data();
-  const std::int32_t* other = others.span().data();
-
-  if (num_edges < 2 * bucket_edges) {
-    sort_bucket(
-        {0, num_keys, 0, num_edges}, [=](std::int64_t i) { return key[i]; },
-        [=](std::int64_t i) { return pack(other[i], static_cast<std::int32_t>(i)); }, order.others_sorted,
-        offsets.data(), indices.data(), edge_ids.data());
-    return {std::move(offsets), std::move(indices), std::move(edge_ids), false};
-  }
-
+/// Distributes the edges over buckets of neighbouring keys, in edge order inside each, and sorts these.
+void sort_in_buckets(std::span<const std::int32_t> keys, std::int64_t num_keys, std::span<const std::int32_t> others,
+                     std::int64_t num_others, bool others_sorted, Output output) {
+  const auto num_edges = static_cast<std::int64_t>(keys.size());
   const int shift = bucket_shift(num_edges, num_keys);
   const std::int64_t num_buckets = ((num_keys - 1) >> shift) + 1;
   const std::int64_t piece = std::max<std::int64_t>(bucket_edges, num_chunks(num_edges, 64));
   const std::int64_t pieces = num_chunks(num_edges, piece);
+  const std::int32_t* key = keys.data();
+  const std::int32_t* other = others.data();
 
   // positions[p][b]: how many edges of bucket b lie in piece p, then where the first of them goes.
   std::vector<std::int64_t> positions(static_cast<std::size_t>(pieces * num_buckets));
@@ -143,23 +219,49 @@ Compressed compress(const IdArray& keys, const IdArray& others, std::int64_t num
     for (std::int64_t edge = begin; edge < end; ++edge) {
       const std::int64_t position = to[key[edge] >> shift]++;
       low_keys[position] = static_cast<std::uint16_t>(key[edge] & ((1 << shift) - 1));
-      indices.data()[position] = other[edge];
-      edge_ids.data()[position] = static_cast<std::int32_t>(edge);
+      output.indices[position] = other[edge];
+      output.edge_ids[position] = static_cast<std::int32_t>(edge);
     }
   });
 
-  parallel_chunks(num_buckets, 1, [&](std::int64_t index, std::int64_t) {
-    const std::int64_t first_key = index << shift;
-    const std::int64_t begin = bucket_begin[static_cast<std::size_t>(index)];
-    const Bucket bucket{first_key, std::min(num_keys - first_key, std::int64_t{1} << shift), begin,
-                        bucket_begin[static_cast<std::size_t>(index) + 1] - begin};
-    const std::uint16_t* low = low_keys.get() + begin;
-    const std::int32_t* placed = indices.data() + begin;
-    const std::int32_t* edge = edge_ids.data() + begin;
-    sort_bucket(
-        bucket, [=](std::int64_t i) { return low[i]; }, [=](std::int64_t i) { return pack(placed[i], edge[i]); },
-        order.others_sorted, offsets.data(), indices.data(), edge_ids.data());
+  parallel_chunks(num_buckets, buckets_per_task, [&](std::int64_t begin_bucket, std::int64_t end_bucket) {
+    BucketSorter sorter(output, num_others, others_sorted);
+    for (std::int64_t index = begin_bucket; index < end_bucket; ++index) {
+      const std::int64_t first_key = index << shift;
+      const std::int64_t begin = bucket_begin[static_cast<std::size_t>(index)];
+      const Bucket bucket{first_key, std::min(num_keys - first_key, std::int64_t{1} << shift), begin,
+                          bucket_begin[static_cast<std::size_t>(index) + 1] - begin};
+      const std::uint16_t* low = low_keys.get() + begin;
+      const std::int32_t* placed = output.indices + begin;
+      const std::int32_t* edge = output.edge_ids + begin;
+      sorter.sort(
+          bucket, [=](std::int64_t i) { return low[i]; }, [=](std::int64_t i) { return pack(placed[i], edge[i]); });
+    }
   });
+}
+
+}  // namespace
+
+Compressed compress(const IdArray& keys, std::int64_t num_keys, const IdArray& others, std::int64_t num_others,
+                    EdgeOrder order) {
+  if (order.sorted) return {offsets_of_sorted(keys.span(), num_keys), others, {}, true};
+
+  const std::int64_t num_edges = keys.size();
+  std::vector<std::int64_t> offsets(static_cast<std::size_t>(num_keys) + 1);
+  offsets.back() = num_edges;
+  IdBuffer indices(num_edges);
+  IdBuffer edge_ids(num_edges);
+  const Output output{offsets.data(), indices.data(), edge_ids.data()};
+  if (num_edges < 2 * bucket_edges) {
+    const std::int32_t* key = keys.span().data();
+    const std::int32_t* other = others.span().data();
+    BucketSorter(output, num_others, order.others_sorted)
+        .sort(
+            {0, num_keys, 0, num_edges}, [=](std::int64_t i) { return key[i]; },
+            [=](std::int64_t i) { return pack(other[i], static_cast<std::int32_t>(i)); });
+  } else {
+    sort_in_buckets(keys.span(), num_keys, others.span(), num_others, order.others_sorted, output);
+  }
   return {std::move(offsets), std::move(indices), std::move(edge_ids), false};
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <limits>
 #include <string_view>
 
@@ -16,50 +17,62 @@ namespace {
 constexpr std::int64_t max_count = std::numeric_limits<std::int32_t>::max();
 constexpr std::int64_t scan_chunk = 1 << 17;
 
-/// Smallest and largest of some ids; {0, -1} of none.
-struct Range {
-  std::int32_t low = 0;
-  std::int32_t high = -1;
-};
-
-Range range_of(std::span<const std::int32_t> ids) {
-  Range range;
-  std::mutex mutex;
-  parallel_chunks(static_cast<std::int64_t>(ids.size()), scan_chunk, [&](std::int64_t begin, std::int64_t end) {
-    std::int32_t low = 0;
-    std::int32_t high = -1;
-    for (std::int64_t i = begin; i < end; ++i) {
-      low = std::min(low, ids[static_cast<std::size_t>(i)]);
-      high = std::max(high, ids[static_cast<std::size_t>(i)]);
-    }
-    const std::lock_guard lock(mutex);
-    range = {std::min(range.low, low), std::max(range.high, high)};
+/// True if test(begin, end) is for every piece of [0, count). Pieces that start after one has failed are spared.
+template <typename Test>
+bool all_pieces(std::int64_t count, Test test) {
+  std::atomic<bool> all = true;
+  parallel_chunks(count, scan_chunk, [&](std::int64_t begin, std::int64_t end) {
+    if (all && !test(begin, end)) all = false;
   });
-  return range;
+  return all;
 }
 
-/// Whether pairs (major, minor) never descend, and whether the minors alone never do.
-EdgeOrder order_of(std::span<const std::int32_t> major, std::span<const std::int32_t> minor) {
-  std::atomic<bool> sorted = true;
-  std::atomic<bool> minor_sorted = true;
+bool all_below(std::span<const std::int32_t> ids, std::int64_t limit) {
+  const auto last = static_cast<std::uint32_t>(limit - 1);
+  return all_pieces(static_cast<std::int64_t>(ids.size()), [&](std::int64_t begin, std::int64_t end) {
+    // The sign bit shows an id that is negative or above the last one; no comparison, so that any machine vectorises
+    // it.
+    std::uint32_t signs = 0;
+    for (std::int64_t i = begin; i < end; ++i) {
+      const auto id = static_cast<std::uint32_t>(ids[static_cast<std::size_t>(i)]);
+      signs |= id | (last - id);
+    }
+    return signs >> 31 == 0;
+  });
+}
+
+std::int32_t largest(std::span<const std::int32_t> ids) {
+  std::int32_t result = -1;
+  std::mutex mutex;
+  parallel_chunks(static_cast<std::int64_t>(ids.size()), scan_chunk, [&](std::int64_t begin, std::int64_t end) {
+    const std::int32_t piece = *std::max_element(ids.begin() + begin, ids.begin() + end);
+    const std::lock_guard lock(mutex);
+    result = std::max(result, piece);
+  });
+  return result;
+}
+
+bool ascends(std::span<const std::int32_t> ids) {
+  const std::int32_t* id = ids.data();
+  return all_pieces(static_cast<std::int64_t>(ids.size()) - 1, [=](std::int64_t begin, std::int64_t end) {
+    std::int32_t descents = 0;
+    for (std::int64_t i = begin; i < end; ++i) descents |= static_cast<std::int32_t>(id[i] > id[i + 1]);
+    return descents == 0;
+  });
+}
+
+/// Whether the pairs ascend, by major, then minor.
+bool pairs_ascend(std::span<const std::int32_t> major, std::span<const std::int32_t> minor) {
   const std::int32_t* a = major.data();
   const std::int32_t* b = minor.data();
-  parallel_chunks(static_cast<std::int64_t>(major.size()) - 1, scan_chunk, [&](std::int64_t begin, std::int64_t end) {
-    // Most unsorted input shows it at once; a flag that is down already needs no further look.
-    if (sorted) {
-      bool descends = false;
-      for (std::int64_t i = begin; i < end; ++i) {
-        descends |= (a[i] > a[i + 1]) | ((a[i] == a[i + 1]) & (b[i] > b[i + 1]));
-      }
-      if (descends) sorted = false;
+  return all_pieces(static_cast<std::int64_t>(major.size()) - 1, [=](std::int64_t begin, std::int64_t end) {
+    std::int32_t descents = 0;
+    for (std::int64_t i = begin; i < end; ++i) {
+      descents |= static_cast<std::int32_t>(a[i] > a[i + 1]) |
+                  (static_cast<std::int32_t>(a[i] == a[i + 1]) & static_cast<std::int32_t>(b[i] > b[i + 1]));
     }
-    if (minor_sorted) {
-      bool descends = false;
-      for (std::int64_t i = begin; i < end; ++i) descends |= b[i] > b[i + 1];
-      if (descends) minor_sorted = false;
-    }
+    return descents == 0;
   });
-  return {sorted, minor_sorted};
 }
 
 void require_count(const char* where, std::string_view what, std::int64_t count) {
@@ -73,16 +86,15 @@ void require_count(const char* where, std::string_view what, std::int64_t count)
 std::int64_t checked_count(const char* where, std::span<const std::int32_t> ids, std::optional<std::int64_t> count,
                            std::string_view one, std::string_view many) {
   if (count) require_count(where, fmt::format("the number of {}", many), *count);
-  const Range range = range_of(ids);
   const std::int64_t limit = count.value_or(max_count);
-  if (range.low < 0 || range.high >= limit) {
+  if (!all_below(ids, limit)) {
     const auto bad = std::find_if(ids.begin(), ids.end(), [=](std::int32_t id) { return id < 0 || id >= limit; });
-    const std::string allowed = !count       ? "ids are not negative"
+    const std::string allowed = !count       ? fmt::format("ids go from 0 to {}", max_count - 1)
                                 : limit == 0 ? fmt::format("there are no {}", many)
                                              : fmt::format("there are {} {}, ids 0 to {}", limit, many, limit - 1);
     throw GraphError(where, fmt::format("edge {} has {} {}, but {}", bad - ids.begin(), one, *bad, allowed));
   }
-  return count.value_or(std::int64_t{range.high} + 1);
+  return count ? *count : std::int64_t{largest(ids)} + 1;
 }
 
 void require_offsets(const char* where, const char* name, std::span<const std::int64_t> offsets, std::int64_t total,
@@ -133,8 +145,10 @@ GraphStructure::GraphStructure(const char* where, GraphParts parts)
                                         *parts.num_edge_types));
   }
   num_edge_types = checked_count(where, edge_types.span(), parts.num_edge_types, "type", "edge types");
-  source_order = order_of(src.span(), dst.span());
-  destination_order = order_of(dst.span(), src.span());
+  const bool by_source = pairs_ascend(src.span(), dst.span());
+  const bool by_destination = pairs_ascend(dst.span(), src.span());
+  source_order = {.sorted = by_source, .others_sorted = by_destination || ascends(dst.span())};
+  destination_order = {.sorted = by_destination, .others_sorted = by_source || ascends(src.span())};
   take_offsets(where, std::move(parts));
 }
 
@@ -167,9 +181,9 @@ void GraphStructure::take_offsets(const char* where, GraphParts parts) {
   }
 }
 
-CompressedView GraphStructure::view(const Format& format, const IdArray& keys, const IdArray& others,
-                                    std::int64_t num_keys, EdgeOrder order, EdgeIds ids) {
-  const Compressed& rows = format.rows.get([&] { return compress(keys, others, num_keys, order); });
+CompressedView GraphStructure::view(const Format& format, const IdArray& keys, std::int64_t num_keys,
+                                    const IdArray& others, std::int64_t num_others, EdgeOrder order, EdgeIds ids) {
+  const Compressed& rows = format.rows.get([&] { return compress(keys, num_keys, others, num_others, order); });
   CompressedView view{rows.offsets, rows.indices.span(), rows.edge_ids.span(), rows.in_edge_order};
   if (rows.in_edge_order && ids == EdgeIds::listed) {
     view.edge_ids = format.listed_ids.get([&] { return identity_ids(rows.indices.size()); }).span();
@@ -178,11 +192,11 @@ CompressedView GraphStructure::view(const Format& format, const IdArray& keys, c
 }
 
 CompressedView GraphStructure::by_source(EdgeIds ids) const {
-  return view(by_source_, src, dst, num_src, source_order, ids);
+  return view(by_source_, src, num_src, dst, num_dst, source_order, ids);
 }
 
 CompressedView GraphStructure::by_destination(EdgeIds ids) const {
-  return view(by_destination_, dst, src, num_dst, destination_order, ids);
+  return view(by_destination_, dst, num_dst, src, num_src, destination_order, ids);
 }
 
 std::int64_t GraphStructure::Format::memory_bytes() const {

@@ -74,8 +74,8 @@ class GraphStructure {
 
     std::int64_t memory_bytes() const;
   };
-  static CompressedView view(const Format& format, const IdArray& keys, const IdArray& others, std::int64_t num_keys,
-                             EdgeOrder order, EdgeIds ids);
+  static CompressedView view(const Format& format, const IdArray& keys, std::int64_t num_keys, const IdArray& others,
+                             std::int64_t num_others, EdgeOrder order, EdgeIds ids);
 
   void take_offsets(const char* where, GraphParts parts);
 

@@ -45,5 +45,6 @@ double measure(const Options& options, FunctionRef<void()> call);
 Times measure_both(const Options& options, FunctionRef<void()> ours, FunctionRef<void()> peer);
 
 void run_allocation(const Options& options, const Report& report);
+void run_graph_conversion(const Options& options, const Report& report);
 
 }  // namespace bough::bench
