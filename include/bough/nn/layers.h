@@ -1,0 +1,104 @@
+#pragma once
+
+#include "bough/core/random.h"
+#include "bough/nn/module.h"
+#include "bough/ops/matmul.h"
+
+namespace bough::nn {
+
+struct LinearOptions {
+  std::int64_t in = 0;
+  std::int64_t out = 0;
+  bool bias = true;
+  Activation activation = Activation::none;
+  double gain = 1;  ///< of the Xavier initialisation; the bias starts at zero
+};
+
+/// [..., in] -> [..., out]: activation(x weight^T + bias), one fused product.
+class Linear : public Module {
+ public:
+  explicit Linear(const LinearOptions& options);
+  Tensor forward(const Tensor& x) const;
+
+  Tensor weight;  ///< [out, in]
+  Tensor bias;    ///< [out], or undefined
+
+ private:
+  Activation activation_;
+};
+
+struct EmbeddingOptions {
+  std::int64_t count = 0;
+  std::int64_t dim = 0;
+  double standard_deviation = 0;  ///< of the first values; 0 = 1 / sqrt(dim)
+  bool sparse_gradient = false;   ///< only rows that were looked up carry a gradient
+};
+
+/// Index tensor [...] -> [..., dim], and the output projection tied to the same table.
+class Embedding : public Module {
+ public:
+  explicit Embedding(const EmbeddingOptions& options);
+  Tensor forward(const Tensor& index) const;
+  /// x [..., dim] -> scores of all entries [..., count]: x weight^T.
+  Tensor project(const Tensor& x) const;
+
+  Tensor weight;  ///< [count, dim]
+
+ private:
+  bool sparse_gradient_;
+};
+
+struct LayerNormOptions {
+  std::int64_t dim = 0;
+  double epsilon = 1e-5;
+};
+
+/// Normalises the last axis to mean 0 and variance 1, then scales and shifts.
+class LayerNorm : public Module {
+ public:
+  explicit LayerNorm(const LayerNormOptions& options);
+  Tensor forward(const Tensor& x) const;
+  /// norm(x + residual) without storing more than the sum.
+  Tensor forward(const Tensor& x, const Tensor& residual) const;
+
+  Tensor weight, bias;  ///< [dim]
+
+ private:
+  double epsilon_;
+};
+
+/// Sets a share p of the elements to zero and scales up the others; the identity outside training.
+class Dropout : public Module {
+ public:
+  explicit Dropout(double p);
+  Tensor forward(const Tensor& x) const;
+  double p() const { return p_; }
+
+ private:
+  double p_;
+};
+
+struct FeedForwardOptions {
+  std::int64_t dim = 0;
+  std::int64_t hidden = 0;
+  Activation activation = Activation::relu;
+  bool bias = true;
+  double dropout = 0;
+  double output_gain = 1;
+};
+
+/// Linear, activation, dropout, Linear, on every row.
+class FeedForward : public Module {
+ public:
+  explicit FeedForward(const FeedForwardOptions& options);
+  Tensor forward(const Tensor& x) const;
+
+ private:
+  Linear inner_, outer_;
+  Dropout dropout_;
+};
+
+/// sin and cos of position / 10000^(2i/dim), [length, dim].
+Tensor sinusoidal_positions(std::int64_t length, std::int64_t dim);
+
+}  // namespace bough::nn

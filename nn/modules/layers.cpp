@@ -1,0 +1,93 @@
+#include "bough/nn/layers.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "bough/core/errors.h"
+#include "bough/nn/init.h"
+#include "bough/ops/dropout.h"
+#include "bough/ops/embedding.h"
+#include "bough/ops/layer_norm.h"
+
+namespace bough::nn {
+namespace {
+
+std::int64_t positive(const char* where, const char* what, std::int64_t value) {
+  if (value < 1) throw ConfigError(where, fmt::format("{} must be at least 1, not {}", what, value));
+  return value;
+}
+
+}  // namespace
+
+Linear::Linear(const LinearOptions& options)
+    : weight(
+          xavier_uniform({positive("linear", "out", options.out), positive("linear", "in", options.in)}, options.gain)),
+      activation_(options.activation) {
+  add_parameter("weight", weight);
+  if (options.bias) {
+    bias = zeros({options.out});
+    add_parameter("bias", bias);
+  }
+}
+
+Tensor Linear::forward(const Tensor& x) const { return linear(x, weight, bias, activation_); }
+
+Embedding::Embedding(const EmbeddingOptions& options)
+    : weight(normal({positive("embedding", "count", options.count), positive("embedding", "dim", options.dim)},
+                    options.standard_deviation > 0 ? options.standard_deviation
+                                                   : 1 / std::sqrt(static_cast<double>(options.dim)))),
+      sparse_gradient_(options.sparse_gradient) {
+  add_parameter("weight", weight);
+}
+
+Tensor Embedding::forward(const Tensor& index) const {
+  return embedding(weight, index, {.sparse_gradient = sparse_gradient_});
+}
+
+Tensor Embedding::project(const Tensor& x) const { return linear(x, weight); }
+
+LayerNorm::LayerNorm(const LayerNormOptions& options)
+    : weight(ones({positive("layer_norm", "dim", options.dim)})),
+      bias(zeros({options.dim})),
+      epsilon_(options.epsilon) {
+  add_parameter("weight", weight);
+  add_parameter("bias", bias);
+}
+
+Tensor LayerNorm::forward(const Tensor& x) const { return layer_norm(x, weight, bias, {.epsilon = epsilon_}); }
+
+Tensor LayerNorm::forward(const Tensor& x, const Tensor& residual) const {
+  return add_layer_norm(x, residual, weight, bias, {.epsilon = epsilon_, .keep_sum = false}).normalized;
+}
+
+Dropout::Dropout(double p) : p_(p) {
+  if (!(p >= 0 && p < 1)) throw ConfigError("dropout", fmt::format("p must be in [0, 1), not {}", p));
+}
+
+Tensor Dropout::forward(const Tensor& x) const { return is_training() && p_ > 0 ? dropout(x, p_) : x; }
+
+FeedForward::FeedForward(const FeedForwardOptions& options)
+    : inner_({.in = options.dim, .out = options.hidden, .bias = options.bias, .activation = options.activation}),
+      outer_({.in = options.hidden, .out = options.dim, .bias = options.bias, .gain = options.output_gain}),
+      dropout_(options.dropout) {
+  add_module("inner", inner_);
+  add_module("outer", outer_);
+  add_module("dropout", dropout_);
+}
+
+Tensor FeedForward::forward(const Tensor& x) const { return outer_.forward(dropout_.forward(inner_.forward(x))); }
+
+Tensor sinusoidal_positions(std::int64_t length, std::int64_t dim) {
+  Tensor table = Tensor::empty({length, positive("sinusoidal_positions", "dim", dim)});
+  for (std::int64_t position = 0; position < length; ++position) {
+    for (std::int64_t i = 0; i < dim; ++i) {
+      const double angle =
+          static_cast<double>(position) * std::pow(10000.0, -static_cast<double>(i / 2 * 2) / static_cast<double>(dim));
+      table.data<float>()[position * dim + i] = static_cast<float>(i % 2 == 0 ? std::sin(angle) : std::cos(angle));
+    }
+  }
+  return table;
+}
+
+}  // namespace bough::nn

@@ -1,0 +1,169 @@
+#include "bough/nn/graph_transformer.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "bough/autograd/autograd.h"
+#include "bough/core/errors.h"
+#include "bough/core/random.h"
+#include "bough/graph/graph_generator.h"
+#include "bough/nn/optimizer.h"
+#include "bough/ops/arithmetic.h"
+#include "bough/ops/arrange.h"
+#include "bough/ops/matmul.h"
+#include "bough/ops/reduce.h"
+#include "bough/ops/rows.h"
+#include "bough/ops/softmax.h"
+#include "tests/support/compare.h"
+#include "tests/support/random_tensor.h"
+#include "tests/support/threads.h"
+
+namespace bough::nn {
+namespace {
+
+using test::random_tensor;
+
+AttentionGraph bpt(std::int64_t length, bool causal, int k = 2) {
+  return generators().make("bpt", {{"k", k}})->build({.length = length, .causal = causal});
+}
+
+TEST(GraphSelfAttention, OnAFullGraphIsPlainMultiHeadAttention) {
+  manual_seed(1);
+  constexpr std::int64_t n = 13, dim = 24, heads = 3, width = dim / heads;
+  GraphSelfAttention attention({.dim = dim, .heads = heads, .bias = true});
+  const Tensor h = random_tensor({n, dim}, DType::float32, 5);
+  const Graph full = generators().make("full", {})->build({.length = n, .causal = false}).graph;
+  const auto split = [&](const Tensor& x) { return transpose(x.reshape({n, heads, width}), 0, 1); };
+  const Tensor scores =
+      matmul(split(attention.query.forward(h)), split(attention.key.forward(h)), {.transpose_b = true}) /
+      std::sqrt(static_cast<double>(width));
+  const Tensor joined = transpose(matmul(softmax(scores), split(attention.value.forward(h))), 0, 1);
+  test::expect_close(attention.forward(full, h), attention.output.forward(joined.reshape({n, dim})));
+}
+
+TEST(GraphSelfAttention, ScalesByTheHeadOrByTheModel) {
+  const Graph graph = bpt(9, false).graph;
+  const Tensor h = random_tensor({graph.num_nodes(), 16}, DType::float32, 5);
+  const auto run = [&](GraphSelfAttentionOptions::Scale scale, double factor) {
+    manual_seed(3);
+    GraphSelfAttention attention({.dim = 16, .heads = 4, .scale = scale});
+    const NoGrad no_grad;
+    attention.query.weight.assign((attention.query.weight * factor).detach());
+    return attention.forward(graph, h);
+  };
+  using Scale = GraphSelfAttentionOptions::Scale;
+  test::expect_close(run(Scale::dim, 2), run(Scale::head_dim, 1));
+}
+
+TEST(GraphSelfAttention, ALargerRelationTableServesShorterSequences) {
+  manual_seed(4);
+  const auto generator = generators().make("bpt", {{"k", 2}});
+  GraphSelfAttention attention({.dim = 8, .heads = 2, .num_relations = generator->num_relations(64)});
+  for (const std::int64_t length : {1, 7, 64}) {
+    const Graph graph = generator->build({.length = length, .causal = true}).graph;
+    EXPECT_EQ(attention.forward(graph, zeros({graph.num_nodes(), 8})).size(0), graph.num_nodes());
+  }
+  const Graph longer = generator->build({.length = 300, .causal = true}).graph;
+  EXPECT_THROW(attention.forward(longer, zeros({longer.num_nodes(), 8})), ShapeError);
+}
+
+TEST(GraphSelfAttention, RefusesHeadsThatDoNotDivide) {
+  EXPECT_THROW(GraphSelfAttention({.dim = 10, .heads = 3}), ConfigError);
+  EXPECT_THROW(GraphSelfAttention({.dim = 0}), ConfigError);
+}
+
+class Pruning : public testing::TestWithParam<bool> {};
+
+TEST_P(Pruning, OfWhatIsNotReadChangesNeitherResultNorGradient) {
+  manual_seed(2);
+  for (const bool causal : {false, true}) {
+    const AttentionGraph graph = bpt(37, causal);
+    GraphTransformer model({.layers = 3,
+                            .layer = {.dim = 16,
+                                      .heads = 2,
+                                      .feed_forward = 24,
+                                      .num_relations = graph.num_relations(),
+                                      .pre_norm = GetParam()}});
+    const Tensor h = random_tensor({graph.graph.num_nodes(), 16}, DType::float32, 6);
+    const IdArray readout = graph.tokens;
+    const NeededNodes needed = graph.graph.needed_nodes(readout, 3);
+    EXPECT_LT(needed.layers.back().destinations.size(), graph.graph.num_nodes());
+
+    const Tensor whole = gather_rows(model.forward(graph.graph, h), index_tensor(readout));
+    sum(square(whole)).backward();
+    const Tensor expected = model.layer(0).attention.relation_keys.grad().clone();
+    model.clear_grad();
+    const Tensor pruned = model.forward(needed, gather_rows(h, index_tensor(needed.layers.front().sources)));
+    sum(square(pruned)).backward();
+    test::expect_close(pruned, whole);
+    test::expect_close(model.layer(0).attention.relation_keys.grad(), expected, test::Tolerance{1e-3, 1e-3});
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Norms, Pruning, testing::Bool(),
+                         [](const auto& instance) { return instance.param ? "PreNorm" : "PostNorm"; });
+
+TEST(GraphTransformer, CausalGraphsLetNothingThroughFromTheFuture) {
+  manual_seed(5);
+  const AttentionGraph graph = bpt(24, true);
+  GraphTransformer model(
+      {.layers = 4, .layer = {.dim = 8, .heads = 2, .feed_forward = 16, .num_relations = graph.num_relations()}});
+  Tensor h = random_tensor({graph.graph.num_nodes(), 8}, DType::float32, 6);
+  const Tensor before = model.forward(graph.graph, h).rows(0, 10);
+  h.rows(10, 24).fill(3);
+  // Span inputs are the same vector for everybody, so only tokens change.
+  test::expect_same_bits(model.forward(graph.graph, h).rows(0, 10), before);
+}
+
+TEST(GraphTransformer, TrainsTheSameBitsForAnyNumberOfThreads) {
+  const AttentionGraph graph = bpt(200, true, 4);
+  test::expect_same_bits_for_threads([&] {
+    manual_seed(7);
+    GraphTransformer model({.layers = 2,
+                            .layer = {.dim = 32,
+                                      .heads = 4,
+                                      .feed_forward = 64,
+                                      .num_relations = graph.num_relations(),
+                                      .dropout = 0.1,
+                                      .attention_dropout = 0.1}});
+    Adam optimizer(model.named_parameters(), {.clip_norm = 1});
+    const Tensor h = random_tensor({graph.graph.num_nodes(), 32}, DType::float32, 6);
+    const Tensor target = random_tensor({graph.graph.num_nodes(), 32}, DType::float32, 7);
+    for (int step = 0; step < 3; ++step) {
+      optimizer.clear_grad();
+      mean(square(model.forward(graph.graph, h) - target)).backward();
+      optimizer.step();
+    }
+    return model.layer(1).feed_forward.named_parameters()[0].second.detach();
+  });
+}
+
+TEST(GraphTransformer, LearnsToCopyFromFarAway) {
+  // The target of each token is the first token's input, which only the graph's long edges can bring.
+  manual_seed(8);
+  const AttentionGraph graph = bpt(32, true);
+  const IdArray readout = graph.tokens;
+  GraphTransformer model(
+      {.layers = 2,
+       .layer = {.dim = 16, .heads = 2, .feed_forward = 32, .num_relations = graph.num_relations(), .pre_norm = true}});
+  Adam optimizer(model.named_parameters(), {.learning_rate = 5e-3});
+  double first = 0, last = 0;
+  for (int step = 0; step < 120; ++step) {
+    const Tensor tokens = random_tensor({32, 16}, DType::float32, 100 + static_cast<std::uint64_t>(step));
+    const Tensor spans = zeros({graph.graph.num_nodes() - 32, 16});
+    const Tensor wanted = broadcast_to(tokens.rows(0, 1), {32, 16});
+    optimizer.clear_grad();
+    const Tensor y = gather_rows(model.forward(graph.graph, concatenate({tokens, spans}, 0)), index_tensor(readout));
+    const Tensor loss = mean(square(y - wanted));
+    loss.backward();
+    optimizer.step();
+    last = loss.item<double>();
+    if (step == 0) first = last;
+  }
+  EXPECT_LT(last, 0.5 * first);
+}
+
+}  // namespace
+}  // namespace bough::nn
