@@ -110,7 +110,7 @@ Tensor extreme_step(const char* where, Reduction extreme, const Tensor& x, const
 Tensor extreme(const char* where, Reduction which, const Tensor& x, const Axes& axes, const ReduceOptions& options) {
   const ReducePlan plan = plan_reduce(where, x, axes, options);
   require_elements(where, x, plan);
-  if (!should_record({x}) || plan.result.elements() == 0) return reduce_values(where, which, x, plan);
+  if (!should_record({x})) return reduce_values(where, which, x, plan);
   if (plan.steps.empty()) return x.clone().reshape(plan.result);
   // The last axes first: the first of equals in each, and then the first of those, is the first in row-major order.
   Tensor values = x;

@@ -62,6 +62,8 @@ const std::pair<Shape, Shape> shape_pairs[] = {
     {{700, 3}, {700, 1}},
 };
 
+void PrintTo(const BinaryCase& each, std::ostream* out) { *out << each.name; }
+
 class BinaryOperation : public testing::TestWithParam<BinaryCase> {};
 
 TEST_P(BinaryOperation, MatchesPlainLoopsForEveryBroadcast) {
@@ -227,6 +229,8 @@ const UnaryCase unary_cases[] = {
                            : x > 0.5 ? 0.5
                                      : x; }, -3, 3},
 };
+
+void PrintTo(const UnaryCase& each, std::ostream* out) { *out << each.name; }
 
 class UnaryArithmetic : public testing::TestWithParam<UnaryCase> {};
 
