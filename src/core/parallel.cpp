@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "bough/core/errors.h"
+#include "src/core/thread_sanitizer.h"
 
 namespace bough {
 namespace {
@@ -77,10 +78,18 @@ void parallel_chunks(std::int64_t count, std::int64_t chunk, FunctionRef<void(st
     for (std::int64_t piece = 0; piece < pieces; ++piece) run(piece);
     return;
   }
+  char handed_over = 0, done = 0;
+  const auto run_noted = [&](std::int64_t piece) {
+    const NotedWork work(&handed_over, &done);
+    run(piece);
+  };
+  note_release(&handed_over);
   // Isolated: a thread that waits for its pieces takes up no foreign ones, which might ask for a lock it holds itself
   // (that of a graph format being built, for instance).
-  workers().arena().execute(
-      [&] { oneapi::tbb::this_task_arena::isolate([&] { oneapi::tbb::parallel_for(std::int64_t{0}, pieces, run); }); });
+  workers().arena().execute([&] {
+    oneapi::tbb::this_task_arena::isolate([&] { oneapi::tbb::parallel_for(std::int64_t{0}, pieces, run_noted); });
+  });
+  note_acquire(&done);
 }
 
 }  // namespace bough
