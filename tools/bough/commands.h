@@ -34,6 +34,7 @@ class Commands {
 };
 
 void add_bench_command(Commands& commands);
+void add_run_command(Commands& commands);
 void add_version_command(Commands& commands);
 
 }  // namespace bough::cli

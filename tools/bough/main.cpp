@@ -64,6 +64,7 @@ int parse_and_run(int argument_count, char** arguments) {
 
   Commands commands(program);
   add_bench_command(commands);
+  add_run_command(commands);
   add_version_command(commands);
 
   try {
