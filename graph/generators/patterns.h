@@ -6,9 +6,27 @@
 /// What is built in: one file and one function for each pattern, called in registry.cpp.
 namespace bough {
 
+void add_adaptive_span(GeneratorRegistry& registry);
+void add_bigbird(GeneratorRegistry& registry);
+void add_blocks(GeneratorRegistry& registry);
 void add_bpt(GeneratorRegistry& registry);
+void add_cross(GeneratorRegistry& registry);
+void add_dilated(GeneratorRegistry& registry);
+void add_expander(GeneratorRegistry& registry);
 void add_full(GeneratorRegistry& registry);
+void add_hierarchical(GeneratorRegistry& registry);
 void add_kary(GeneratorRegistry& registry);
+void add_logsparse(GeneratorRegistry& registry);
+void add_longformer(GeneratorRegistry& registry);
+void add_memory(GeneratorRegistry& registry);
+void add_sparse_fixed(GeneratorRegistry& registry);
+void add_sparse_strided(GeneratorRegistry& registry);
+void add_star(GeneratorRegistry& registry);
 void add_window(GeneratorRegistry& registry);
+
+/// Patterns made of other patterns.
+void add_causal(GeneratorRegistry& registry);
+void add_remap(GeneratorRegistry& registry);
+void add_union(GeneratorRegistry& registry);
 
 }  // namespace bough

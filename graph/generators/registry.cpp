@@ -17,7 +17,7 @@ using nlohmann::json;
 
 struct GeneratorRegistry::Entry {
   GeneratorDescription description;
-  GeneratorFactory make;
+  RegistryFactory make;
 };
 
 GeneratorRegistry::GeneratorRegistry() = default;
@@ -45,7 +45,7 @@ void GeneratorRegistry::require_interface(int version) {
                                 version, generator_interface_version));
 }
 
-void GeneratorRegistry::add_entry(GeneratorDescription description, GeneratorFactory factory) {
+void GeneratorRegistry::add_entry(GeneratorDescription description, RegistryFactory factory) {
   if (description.name.empty()) throw ConfigError("generators", "a generator needs a name");
   if (!factory) throw ConfigError("generators", fmt::format("the generator '{}' has no factory", description.name));
   const std::lock_guard lock(mutex_);
@@ -59,10 +59,18 @@ void GeneratorRegistry::add_entry(GeneratorDescription description, GeneratorFac
   entries_.insert(place, std::make_shared<const Entry>(Entry{std::move(description), std::move(factory)}));
 }
 
-void GeneratorRegistry::add_described(GeneratorDescription description, CheckedFactory factory) {
+void GeneratorRegistry::add_plain(GeneratorDescription description, GeneratorFactory factory) {
   if (!factory) return add_entry(std::move(description), {});
-  auto make = [name = description.name, table = description.parameters,
-               checked = std::move(factory)](const json& parameters) { return checked(table.read(name, parameters)); };
+  add_entry(std::move(description),
+            [make = std::move(factory)](const json& parameters, const GeneratorRegistry&) { return make(parameters); });
+}
+
+void GeneratorRegistry::add_checked(GeneratorDescription description, CombinatorFactory factory) {
+  if (!factory) return add_entry(std::move(description), {});
+  auto make = [name = description.name, table = description.parameters, checked = std::move(factory)](
+                  const json& parameters, const GeneratorRegistry& registry) {
+    return checked(table.read(name, parameters), registry);
+  };
   add_entry(std::move(description), std::move(make));
 }
 
@@ -88,9 +96,9 @@ std::unique_ptr<GraphGenerator> GeneratorRegistry::make(const std::string& name,
     if (*kind != name) throw ConfigError(name, fmt::format("kind is {}, not \"{}\"", shorten(*kind), name));
     json rest = parameters;
     rest.erase("kind");
-    generator = entry->make(rest);
+    generator = entry->make(rest, *this);
   } else {
-    generator = entry->make(parameters);
+    generator = entry->make(parameters, *this);
   }
   if (generator == nullptr) throw ConfigError(name, "its factory returned nothing");
   return generator;
@@ -133,10 +141,26 @@ void GeneratorRegistry::set_origin(std::string origin) {
 GeneratorRegistry& generators() {
   static GeneratorRegistry registry = [] {
     GeneratorRegistry built_in;
+    add_adaptive_span(built_in);
+    add_bigbird(built_in);
+    add_blocks(built_in);
     add_bpt(built_in);
+    add_cross(built_in);
+    add_dilated(built_in);
+    add_expander(built_in);
     add_full(built_in);
+    add_hierarchical(built_in);
     add_kary(built_in);
+    add_logsparse(built_in);
+    add_longformer(built_in);
+    add_memory(built_in);
+    add_sparse_fixed(built_in);
+    add_sparse_strided(built_in);
+    add_star(built_in);
     add_window(built_in);
+    add_causal(built_in);
+    add_remap(built_in);
+    add_union(built_in);
     return built_in;
   }();
   return registry;

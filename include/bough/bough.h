@@ -21,6 +21,7 @@
 #include "bough/graph/attention_graph_builder.h"
 #include "bough/graph/batch.h"
 #include "bough/graph/draw.h"
+#include "bough/graph/combinators.h"
 #include "bough/graph/graph.h"
 #include "bough/graph/graph_generator.h"
 #include "bough/graph/ids.h"

@@ -36,7 +36,8 @@ class GraphGenerator {
  public:
   virtual ~GraphGenerator() = default;
 
-  /// GraphError if the length is out of range, the graph would be too large or the pattern has no causal form.
+  /// GraphError if the length is out of range or the graph would be too large, ConfigError if the pattern has no causal
+  /// form.
   /// AttentionGraphBuilder does nearly all of the work.
   virtual AttentionGraph build(const BuildOptions& options) const = 0;
 
@@ -48,8 +49,12 @@ class GraphGenerator {
   virtual bool supports_causal() const { return true; }
 };
 
+class GeneratorRegistry;
 using GeneratorFactory = std::function<std::unique_ptr<GraphGenerator>(const nlohmann::json& parameters)>;
 using CheckedFactory = std::function<std::unique_ptr<GraphGenerator>(const Settings& settings)>;
+/// For patterns made of other patterns, which they ask the registry for.
+using CombinatorFactory =
+    std::function<std::unique_ptr<GraphGenerator>(const Settings& settings, const GeneratorRegistry& registry)>;
 
 /// What the registry knows of a generator without making one.
 struct GeneratorDescription {
@@ -76,14 +81,21 @@ class GeneratorRegistry {
   template <int version = generator_interface_version>
   void add(std::string name, GeneratorFactory factory) {
     require_interface(version);
-    add_entry({.name = std::move(name), .summary = ""}, std::move(factory));
+    add_plain({.name = std::move(name), .summary = ""}, std::move(factory));
   }
 
   /// Adds a generator whose parameters are checked against the table before the factory sees them, defaults included.
   template <int version = generator_interface_version>
   void add(GeneratorDescription description, CheckedFactory factory) {
     require_interface(version);
-    add_described(std::move(description), std::move(factory));
+    add_checked(
+        std::move(description),
+        [make = std::move(factory)](const Settings& settings, const GeneratorRegistry&) { return make(settings); });
+  }
+  template <int version = generator_interface_version>
+  void add(GeneratorDescription description, CombinatorFactory factory) {
+    require_interface(version);
+    add_checked(std::move(description), std::move(factory));
   }
 
   /// Adds a class that has `static GeneratorDescription description()` and a constructor that takes Settings.
@@ -109,12 +121,15 @@ class GeneratorRegistry {
 
  private:
   struct Entry;
+  using RegistryFactory =
+      std::function<std::unique_ptr<GraphGenerator>(const nlohmann::json&, const GeneratorRegistry&)>;
 
   // The version is a template argument of add, so it is the one that the caller was compiled with, not the one of
   // whichever copy of an inline function the linker kept.
   static void require_interface(int version);
-  void add_entry(GeneratorDescription description, GeneratorFactory factory);
-  void add_described(GeneratorDescription description, CheckedFactory factory);
+  void add_plain(GeneratorDescription description, GeneratorFactory factory);
+  void add_checked(GeneratorDescription description, CombinatorFactory factory);
+  void add_entry(GeneratorDescription description, RegistryFactory factory);
   std::shared_ptr<const Entry> find(const std::string& name) const;
 
   mutable std::mutex mutex_;

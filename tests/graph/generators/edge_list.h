@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bough/graph/attention_graph.h"
@@ -41,6 +42,22 @@ inline std::vector<std::int32_t> sources_of(const Graph& graph, std::int32_t nod
   const auto first = static_cast<std::size_t>(rows.offsets[static_cast<std::size_t>(node)]);
   const auto row = rows.indices.subspan(first, static_cast<std::size_t>(rows.degree(node)));
   return {row.begin(), row.end()};
+}
+
+/// Sources of every node.
+inline std::vector<std::vector<std::int32_t>> rows_of(const Graph& graph) {
+  std::vector<std::vector<std::int32_t>> rows;
+  for (std::int32_t node = 0; node < graph.num_dst(); ++node) rows.push_back(sources_of(graph, node));
+  return rows;
+}
+
+/// Names of the relations of a node's in-edges, in the order of the sources.
+inline std::vector<std::string> relations_of(const AttentionGraph& graph, std::int32_t node) {
+  std::vector<std::string> names;
+  for (const NamedEdge& edge : named_edges(graph)) {
+    if (edge.dst == node) names.push_back(edge.relation);
+  }
+  return names;
 }
 
 inline AttentionGraph build(const nlohmann::json& specification, std::int64_t length, bool causal) {
