@@ -13,18 +13,35 @@
 HWY_BEFORE_NAMESPACE();
 namespace bough::HWY_NAMESPACE {
 
-/// Shorter runs than this cost more to set up than to compute: operands are first written out side by side.
+/// Shorter runs than this cost more to set up than to compute: broadcast operands are first written out in full.
 constexpr std::int64_t short_run = 16;
 constexpr std::int64_t block = 1024;
 
+/// Whether an operand is read from front to back like the result, so that it needs no writing out.
+bool is_dense(const BroadcastPlan<2>& plan, int operand) {
+  std::int64_t stride = 1;
+  for (int axis = plan.rank - 1; axis >= 0; stride *= plan.extents[axis--]) {
+    if (plan.strides[operand][axis] != stride) return false;
+  }
+  return true;
+}
+
+/// Elements begin to end-1 of the broadcast operand; `to` has room for short_run more.
 template <typename T>
-void write_out(const BroadcastPlan<2>& plan, int operand, const T* from, std::int64_t begin, std::int64_t end, T* to) {
-  const std::int64_t stride = plan.strides[operand][plan.rank - 1];
+const T* written_out(const BroadcastPlan<2>& plan, int operand, const T* from, std::int64_t begin, std::int64_t end,
+                     T* to) {
+  if (is_dense(plan, operand)) return from + begin;
+  const bool repeats = plan.strides[operand][plan.rank - 1] == 0;
   for_each_run(plan, begin, end, [&](std::int64_t position, std::int64_t length, const auto& offsets) {
     T* out = to + (position - begin);
     const T* in = from + offsets[operand];
-    for (std::int64_t i = 0; i < length; ++i) out[i] = in[i * stride];
+    if (repeats) {
+      std::fill_n(out, short_run, *in);  // a fixed length is a few stores; the next run overwrites what is too much
+    } else {
+      for (std::int64_t i = 0; i < length; ++i) out[i] = in[i];
+    }
   });
+  return to;
 }
 
 template <typename T, class F>
@@ -32,11 +49,11 @@ void apply(const F& f, const BroadcastPlan<2>& plan, const T* a, const T* b, T* 
            std::int64_t end) {
   using simd::Repeat, simd::Stream;
   if (plan.rank > 1 && plan.inner() < short_run) {
-    T left[block], right[block];
+    T room_a[block + short_run], room_b[block + short_run];
     for (std::int64_t from = begin; from < end; from += block) {
       const std::int64_t to = std::min(end, from + block);
-      write_out(plan, 0, a, from, to, left);
-      write_out(plan, 1, b, from, to, right);
+      const T* left = written_out(plan, 0, a, from, to, room_a);
+      const T* right = written_out(plan, 1, b, from, to, room_b);
       simd::for_each_lane(f, result + from, to - from, Stream<T>{left}, Stream<T>{right});
     }
     return;

@@ -22,6 +22,9 @@ using VectorFunction =
 
 /// No chain of float32 operations is longer than this; blocks are combined in the accumulator's type.
 constexpr std::int64_t longest_chain = 64;
+constexpr std::int64_t block_rows = 4 * longest_chain;
+/// Rows with fewer columns than this do not fill the vectors by themselves.
+constexpr std::int64_t narrow = 64;
 
 template <Reduction reduction, typename T>
 struct Reduce {
@@ -67,48 +70,53 @@ struct Reduce {
     return result;
   }
 
-  /// Combines `rows` rows, `stride` apart, column by column; columns <= largest_tile.
-  static void columns(const T* x, std::int64_t rows, std::int64_t stride, std::int64_t columns, A* result) {
+  /// Combines up to block_rows rows, `stride` apart, column by column.
+  static void block_columns(const T* x, std::int64_t rows, std::int64_t stride, std::int64_t width, T* result) {
     const hn::ScalableTag<T> d;
     const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-    T sums[ReduceUnits::largest_tile];
-    std::fill_n(result, columns, combine.start());
-    for (std::int64_t first = 0; first < rows; first += 4 * longest_chain) {
-      const std::int64_t last = std::min(rows, first + 4 * longest_chain);
-      std::fill_n(sums, columns, combine_elements.start());
-      std::int64_t row = first;
-      for (; row + 4 <= last; row += 4) {
-        const T *x0 = x + row * stride, *x1 = x0 + stride, *x2 = x1 + stride, *x3 = x2 + stride;
-        std::int64_t i = 0;
-        for (; i + lanes <= columns; i += lanes) {
-          const auto left = vectors(d, hn::LoadU(d, x0 + i), hn::LoadU(d, x1 + i));
-          const auto right = vectors(d, hn::LoadU(d, x2 + i), hn::LoadU(d, x3 + i));
-          hn::StoreU(vectors(d, hn::LoadU(d, sums + i), vectors(d, left, right)), d, sums + i);
-        }
-        for (; i < columns; ++i) {
-          sums[i] = combine_elements(sums[i],
-                                     combine_elements(combine_elements(x0[i], x1[i]), combine_elements(x2[i], x3[i])));
-        }
+    std::copy_n(x, width, result);
+    std::int64_t row = 1;
+    for (; row + 4 <= rows; row += 4) {
+      const T *x0 = x + row * stride, *x1 = x0 + stride, *x2 = x1 + stride, *x3 = x2 + stride;
+      std::int64_t i = 0;
+      for (; i + lanes <= width; i += lanes) {
+        const auto left = vectors(d, hn::LoadU(d, x0 + i), hn::LoadU(d, x1 + i));
+        const auto right = vectors(d, hn::LoadU(d, x2 + i), hn::LoadU(d, x3 + i));
+        hn::StoreU(vectors(d, hn::LoadU(d, result + i), vectors(d, left, right)), d, result + i);
       }
-      for (; row < last; ++row) {
-        for (std::int64_t i = 0; i < columns; ++i) sums[i] = combine_elements(sums[i], x[row * stride + i]);
+      for (; i < width; ++i) {
+        const T left = combine_elements(x0[i], x1[i]), right = combine_elements(x2[i], x3[i]);
+        result[i] = combine_elements(result[i], combine_elements(left, right));
       }
-      for (std::int64_t i = 0; i < columns; ++i) result[i] = combine(result[i], static_cast<A>(sums[i]));
+    }
+    for (; row < rows; ++row) {
+      const T* x0 = x + row * stride;
+      std::int64_t i = 0;
+      for (; i + lanes <= width; i += lanes) {
+        hn::StoreU(vectors(d, hn::LoadU(d, result + i), hn::LoadU(d, x0 + i)), d, result + i);
+      }
+      for (; i < width; ++i) result[i] = combine_elements(result[i], x0[i]);
+    }
+  }
+
+  /// The same for any number of rows; width <= largest_tile.
+  static void columns(const T* x, std::int64_t rows, std::int64_t stride, std::int64_t width, A* result) {
+    T block[ReduceUnits::largest_tile];
+    std::fill_n(result, width, combine.start());
+    for (std::int64_t row = 0; row < rows; row += block_rows) {
+      block_columns(x + row * stride, std::min(block_rows, rows - row), stride, width, block);
+      for (std::int64_t i = 0; i < width; ++i) result[i] = combine(result[i], static_cast<A>(block[i]));
     }
   }
 
   /// The same where rows are narrow and next to each other: several are read as one wide row, then folded.
   static void narrow_columns(const T* x, std::int64_t rows, std::int64_t width, A* result) {
-    constexpr std::int64_t wide = 256;
-    const std::int64_t together = wide / width, groups = rows / together;
-    A values[wide];
-    std::int64_t folded = 0;
-    if (groups > 0) {
-      columns(x, groups, together * width, together * width, values);
-      folded = together;
-    }
+    const std::int64_t wide = 4 * static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<T>()));
+    const std::int64_t together = std::max<std::int64_t>(1, wide / width), groups = rows / together;
+    A values[4 * hn::MaxLanes(hn::ScalableTag<T>()) + narrow];
+    if (groups > 0) columns(x, groups, together * width, together * width, values);
     std::fill_n(result, width, combine.start());
-    for (std::int64_t row = 0; row < folded; ++row) {
+    for (std::int64_t row = 0; row < (groups > 0 ? together : 0); ++row) {
       for (std::int64_t i = 0; i < width; ++i) result[i] = combine(result[i], values[row * width + i]);
     }
     for (std::int64_t row = groups * together; row < rows; ++row) {
@@ -118,23 +126,31 @@ struct Reduce {
 
   static void range(const ReduceShape& shape, const T* x, A* partial, T* result, std::int64_t begin, std::int64_t end) {
     const ReduceUnits units(shape);
+    if (units.pieces == 1 && shape.inner == 1) {
+      for (std::int64_t i = begin; i < end; ++i) result[i] = static_cast<T>(row(x + i * shape.reduced, shape.reduced));
+      return;
+    }
     A values[ReduceUnits::largest_tile];
     for (std::int64_t unit = begin; unit < end; ++unit) {
       const std::int64_t first_column = unit % units.tiles * units.tile;
-      const std::int64_t row = unit / units.tiles % units.pieces * units.piece;
+      const std::int64_t first_row = unit / units.tiles % units.pieces * units.piece;
       const std::int64_t outer = unit / units.tiles / units.pieces;
-      const std::int64_t rows = std::min(units.piece, shape.reduced - row);
+      const std::int64_t rows = std::min(units.piece, shape.reduced - first_row);
       const std::int64_t width = std::min(units.tile, shape.inner - first_column);
-      const T* corner = x + (outer * shape.reduced + row) * shape.inner + first_column;
+      const T* corner = x + (outer * shape.reduced + first_row) * shape.inner + first_column;
+      T* out = result + outer * shape.inner + first_column;
+      if (units.pieces == 1 && rows <= block_rows && shape.inner >= narrow) {
+        block_columns(corner, rows, shape.inner, width, out);
+        continue;
+      }
       if (shape.inner == 1) {
-        values[0] = Reduce::row(corner, rows);
-      } else if (shape.inner < 64) {
+        values[0] = row(corner, rows);
+      } else if (shape.inner < narrow) {
         narrow_columns(corner, rows, width, values);
       } else {
         columns(corner, rows, shape.inner, width, values);
       }
       if (units.pieces == 1) {
-        T* out = result + outer * shape.inner + first_column;
         for (std::int64_t i = 0; i < width; ++i) out[i] = static_cast<T>(values[i]);
       } else {
         std::copy_n(values, width, partial + unit / units.tiles * shape.inner + first_column);

@@ -1,5 +1,6 @@
 #include "kernels/cpu/select.h"
 
+#include <bit>
 #include <functional>
 
 #include "bough/core/parallel.h"
@@ -22,6 +23,16 @@ template <typename F>
 void with_constant_stride(std::int64_t stride, const F& f) {
   if (stride == 0) return f(std::integral_constant<std::int64_t, 0>());
   f(std::integral_constant<std::int64_t, 1>());
+}
+
+/// mask ? a : b on the bits, without a branch: masks are as good as random, and the loop can be vectorised.
+template <typename T>
+T blend(bool mask, T a, T b) {
+  using Bits = std::conditional_t<sizeof(T) == 1, std::uint8_t,
+                                  std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>;
+  const Bits left = std::bit_cast<Bits>(a), right = std::bit_cast<Bits>(b);
+  const Bits all = static_cast<Bits>(Bits{0} - static_cast<Bits>(mask));
+  return std::bit_cast<T>(static_cast<Bits>(right ^ ((left ^ right) & all)));
 }
 
 template <typename T, typename F>
@@ -69,9 +80,7 @@ void select(Cpu, const BroadcastPlan<3>& plan, const bool* mask, const T* a, con
           const T *left = a + offsets[1], *right = b + offsets[2];
           T* out = result + position;
           for (std::int64_t i = 0; i < length; ++i) {
-            // Reading both sides, whatever the mask says, lets the loop be vectorised.
-            const T one = left[i * step_a()], other = right[i * step_b()];
-            out[i] = choose[i * step_mask()] ? one : other;
+            out[i] = blend(choose[i * step_mask()], left[i * step_a()], right[i * step_b()]);
           }
         });
       });

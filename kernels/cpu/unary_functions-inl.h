@@ -96,22 +96,49 @@ struct Power {
   double exponent;
 
   template <class D, class V>
-  static HWY_INLINE V lane_by_lane(D d, V x, double exponent) {
-    using T = hn::TFromD<D>;
-    HWY_ALIGN T lanes[hn::MaxLanes(d)];
-    hn::Store(x, d, lanes);
-    for (std::size_t i = 0; i < hn::Lanes(d); ++i) lanes[i] = std::pow(lanes[i], static_cast<T>(exponent));
-    return hn::Load(d, lanes);
-  }
-  template <class D, class V>
   HWY_INLINE V value(D d, V x) const {
-    return lane_by_lane(d, x, exponent);
+    return power(d, x, exponent);
   }
   // y = x^p:  dx = p x^(p-1) dy; 0 for p = 0, also where x^-1 is infinite
   template <class D, class V>
   HWY_INLINE V gradient(D d, V x, V dy) const {
     if (exponent == 0) return hn::Zero(d);
-    return hn::Mul(hn::Mul(constant(d, exponent), lane_by_lane(d, x, exponent - 1)), dy);
+    return hn::Mul(hn::Mul(constant(d, exponent), power(d, x, exponent - 1)), dy);
+  }
+
+ private:
+  template <class D, class V>
+  static HWY_INLINE V power(D d, V x, double p) {
+    using T = hn::TFromD<D>;
+    HWY_ALIGN T lanes[hn::MaxLanes(d)];
+    hn::Store(x, d, lanes);
+    if constexpr (sizeof(T) == sizeof(double)) {
+      for (std::size_t i = 0; i < hn::Lanes(d); ++i) lanes[i] = std::pow(lanes[i], p);
+    } else {
+      // e^(p log x) in double is exact to the last bit of a float, or nearly so.
+      const hn::ScalableTag<double> wide;
+      const hn::Rebind<float, decltype(wide)> half;
+      HWY_ALIGN double powers[hn::MaxLanes(wide)];
+      for (std::size_t i = 0; i < hn::Lanes(d); i += hn::Lanes(wide)) {
+        hn::Store(wide_power(wide, hn::PromoteTo(wide, hn::Load(half, lanes + i)), p), wide, powers);
+        // Not DemoteTo, which may stop at the largest float instead of infinity.
+        for (std::size_t j = 0; j < hn::Lanes(wide); ++j) lanes[i + j] = static_cast<float>(powers[j]);
+      }
+    }
+    return hn::Load(d, lanes);
+  }
+
+  template <class D, class V>
+  static HWY_INLINE V wide_power(D d, V x, double p) {
+    if (p == 0) return hn::Set(d, 1.0);
+    const V size = hn::Abs(x);
+    const V y = simd::exp(d, hn::Mul(hn::Set(d, p), simd::log(d, size)));
+    const bool whole = std::trunc(p) == p, odd = whole && std::fmod(p, 2) != 0;
+    if (odd) return hn::CopySign(y, x);
+    if (whole) return y;
+    const auto undefined =
+        hn::And(hn::Lt(x, hn::Zero(d)), hn::Lt(size, hn::Set(d, std::numeric_limits<double>::infinity())));
+    return hn::IfThenElse(undefined, hn::Set(d, std::numeric_limits<double>::quiet_NaN()), y);
   }
 };
 

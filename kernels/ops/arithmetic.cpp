@@ -1,5 +1,7 @@
 #include "bough/ops/arithmetic.h"
 
+#include <cmath>
+
 #include "bough/autograd/autograd.h"
 #include "bough/ops/compare.h"
 #include "bough/ops/reduce.h"
@@ -110,6 +112,7 @@ Tensor reciprocal(const Tensor& x) { return unary_operation("reciprocal", UnaryF
 Tensor rsqrt(const Tensor& x) { return unary_operation("rsqrt", UnaryFunction::rsqrt, x); }
 
 Tensor pow(const Tensor& x, double exponent) {
+  if (!std::isfinite(exponent)) throw ConfigError("pow", fmt::format("the exponent must be finite, not {}", exponent));
   if (exponent == 2) return square(x);
   if (exponent == 0.5) return sqrt(x);
   if (exponent == -1) return reciprocal(x);

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "bough/autograd/autograd.h"
+#include "bough/ops/compare.h"
 #include "kernels/reference/elementwise.h"
 #include "tests/support/compare.h"
 #include "tests/support/gradient.h"
@@ -256,7 +257,12 @@ TEST(Arithmetic, SpecialValuesComeOutAsInTheStandardLibrary) {
   expect_close(sqrt(x), reference::unary(x, [](double v) { return std::sqrt(v); }));
   expect_close(reciprocal(x),
                reference::unary(x, [](double v) { return static_cast<float>(1 / static_cast<float>(v)); }));
-  expect_close(pow(x, 3), reference::unary(x, [](double v) { return std::pow(v, 3); }));
+  for (const double exponent : {3.0, 4.0, 2.5, -3.0, -4.0, -2.5, 0.0, 1.0}) {
+    SCOPED_TRACE(exponent);
+    const auto expected = [exponent](double v) { return static_cast<float>(std::pow(v, exponent)); };
+    on_every_simd_target([&] { expect_close(pow(x, exponent), reference::unary(x, expected)); });
+    expect_same_bits(less(pow(x, exponent), 0), less(reference::unary(x, expected), 0));
+  }
   expect_close(abs(x), reference::unary(x, [](double v) { return std::abs(v); }));
   expect_close(clamp(x, -1, 1), std::vector<double>{0, 0, 1, -1, nan, -1, 1e-40});
 }
@@ -270,6 +276,15 @@ TEST(Arithmetic, AbsHasNoGradientAtZero) {
 TEST(Arithmetic, ClampRefusesLimitsTheWrongWayRound) {
   EXPECT_THROW(clamp(zeros({2}), 1, 0), ConfigError);
   EXPECT_THROW(clamp(zeros({2}), nan, 0), ConfigError);
+}
+
+TEST(Arithmetic, PowerIsAccurateToTheLastBits) {
+  const Tensor x = random_uniform({1001}, 0, 4);
+  for (const double exponent : {3.0, -7.0, 1.7, 0.1, 30.0}) {
+    const auto expected = [exponent](double v) { return std::pow(v, exponent); };
+    expect_close(pow(x, exponent), reference::unary(x, expected), Tolerance{.relative = 6.1e-8, .absolute = 1e-45});
+  }
+  EXPECT_THROW(pow(x, infinity), ConfigError);
 }
 
 TEST(Arithmetic, UnaryFunctionsTakeFloatsOnly) {
