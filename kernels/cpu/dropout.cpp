@@ -15,6 +15,7 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace bough::HWY_NAMESPACE {
+namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
 /// Random numbers for the lanes of a vector of T, as unsigned integers of its size.
@@ -51,6 +52,8 @@ void drop(std::span<const T> x, double p, RandomStream stream, T* y) {
     }
   });
 }
+
+}  // namespace
 
 void dropout_float(std::span<const float> x, double p, RandomStream stream, float* y) { drop(x, p, stream, y); }
 void dropout_double(std::span<const double> x, double p, RandomStream stream, double* y) { drop(x, p, stream, y); }

@@ -15,6 +15,7 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace bough::HWY_NAMESPACE {
+namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
 template <typename T>
@@ -149,6 +150,8 @@ void gradients_of_rows(Rows<const T> x, const T* weight, Rows<const T> statistic
     add_rows<T>(gradients.dbias, sums + width, gradients.dbias, width);
   }
 }
+
+}  // namespace
 
 void layer_norm_float(Rows<const float> x, const float* residual, const float* weight, const float* bias,
                       double epsilon, float* sum, float* y, Rows<float> statistics) {

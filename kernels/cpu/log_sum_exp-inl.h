@@ -24,8 +24,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 template <typename T>
 constexpr T minus_infinity = -std::numeric_limits<T>::infinity();
 
-/// The largest element, -inf for none. A NaN may get lost: exponentials relative to the result bring it back, unless
-/// the result is -inf.
+/// The largest element, -inf for none. A NaN may get lost here; exponentials bring it back.
 template <typename T>
 HWY_INLINE T row_max(const T* x, std::int64_t width) {
   const hn::ScalableTag<T> d;
@@ -36,21 +35,11 @@ HWY_INLINE T row_max(const T* x, std::int64_t width) {
   return hn::GetLane(hn::MaxOfLanes(d, largest));
 }
 
-template <typename T>
-bool has_nan(const T* x, std::int64_t width) {
-  return std::any_of(x, x + width, [](T value) { return std::isnan(value); });
-}
-
-/// True if all elements are -inf, given the result of row_max.
-template <typename T>
-HWY_INLINE bool is_masked(const T* x, std::int64_t width, T max) {
-  return max == minus_infinity<T> && !has_nan(x, width);
-}
-
-/// sum(e^x) = sum * e^max.
+/// sum(e^x) = sum * e^shift, where shift is the largest element, or 0 if all are -inf: then the exponentials are 0
+/// and not NaN.
 template <typename T>
 struct ExpSum {
-  T max = minus_infinity<T>;
+  T shift = 0;
   T sum = 0;
 
   /// All elements were -inf, or there were none: otherwise the largest alone counts 1.
@@ -58,7 +47,7 @@ struct ExpSum {
 };
 
 /// Reads the row once, in blocks that stay in the first-level cache: whenever a block has a larger element than all
-/// before it, the sum so far is scaled down. A row of only -inf gives {-inf, 0}.
+/// before it, the sum so far is scaled down.
 template <typename T>
 ExpSum<T> exp_sum(const T* x, std::int64_t width) {
   constexpr std::int64_t block = 4096;
@@ -67,14 +56,16 @@ ExpSum<T> exp_sum(const T* x, std::int64_t width) {
   for (std::int64_t begin = 0; begin < width; begin += block) {
     const T* part = x + begin;
     const std::int64_t count = std::min(block, width - begin);
-    const T part_max = row_max(part, count), max = std::max(total.max, part_max);
-    if (is_masked(part, count, part_max)) continue;
-    const auto shift = hn::Set(d, max);
+    const T part_max = row_max(part, count);
+    const T max = total.masked() ? part_max : std::max(total.shift, part_max);
+    const T shift = max == minus_infinity<T> ? T{0} : max;
+    const auto shift_lanes = hn::Set(d, shift);
     const T sum = sum_row(d, count, [&](std::int64_t i, auto access) HWY_ATTR {
-      return exp(d, hn::Sub(access.load(d, part + i, minus_infinity<T>), shift));
+      return exp_of_nonpositive(d, hn::Sub(access.load(d, part + i, minus_infinity<T>), shift_lanes));
     });
-    total.sum = total.max == max ? total.sum + sum : total.sum * std::exp(total.max - max) + sum;
-    total.max = max;
+    total.sum =
+        total.masked() || total.shift == shift ? total.sum + sum : total.sum * std::exp(total.shift - shift) + sum;
+    total.shift = shift;
   }
   return total;
 }

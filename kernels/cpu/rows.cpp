@@ -12,6 +12,7 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace bough::HWY_NAMESPACE {
+namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
 /// target = values[begin] + ... + values[end-1] in the order of `sorted`, kept in registers column block by column
@@ -124,6 +125,8 @@ void sum_rows_in_pieces(const SortedRows& sorted, Rows<const T> values, Rows<T> 
     if (carry_rows[piece] >= 0) add_row(carries.data() + piece * width, target[carry_rows[piece]], width);
   }
 }
+
+}  // namespace
 
 void sum_rows_float(const SortedRows& sorted, Rows<const float> values, Rows<float> target) {
   sum_rows_in_pieces(sorted, values, target);

@@ -2,9 +2,10 @@
 // include it after <hwy/highway.h> inside the usual foreach_target file; no #pragma once, the toggle below replaces it.
 //
 // Largest error, in units in the last place, of both types and over the whole range:
-//   exp 1.1, log 1, log1p_of_nonnegative 2, expm1_of_nonpositive 1.5, tanh 3, sigmoid 3, normal 10
+//   exp and exp_of_nonpositive 1.1, log 1, log1p_of_nonnegative 2, expm1_of_nonpositive 1.5, tanh 3, sigmoid 3, normal
+//   10
 // (where the machine has no fused multiply-add, normal loses another x*x units in the tail). Zeros, infinities, NaN and
-// denormal arguments and results come out as from <cmath>.
+// denormal arguments and results come out as from <cmath>, unless a function says otherwise.
 //
 // The coefficients are minimax polynomials of our own (Remez exchange in 60 digits), rounded to the type.
 #if defined(BOUGH_KERNELS_CPU_SIMD_MATH_INL_H_) == defined(HWY_TARGET_TOGGLE)
@@ -35,6 +36,7 @@ struct Constants<float> {
   static constexpr float ln2_high = 0x1.62e4p-1f, ln2_low = 0x1.7f7d1cp-20f;
   // Beyond these exp is 0 (below half of the smallest denormal) or infinite.
   static constexpr float exp_lowest = -103.98f, exp_highest = 0x1.62e42ep+6f;
+  static constexpr float exp_lowest_normal = -0x1.5d589ep+6f;  // e^x is denormal below it
   static constexpr float sqrt_half = 0x1.6a09e6p-1f, smallest_normal = 0x1p-126f, denormal_scale = 0x1p25f;
   static constexpr float denormal_exponent = 25;
   // (e^r - 1 - r) / r^2 on |r| <= ln(2)/2.
@@ -55,6 +57,7 @@ struct Constants<double> {
   static constexpr int exponent_bias = 1023;
   static constexpr double ln2_high = 0x1.62e42fefa2p-1, ln2_low = 0x1.9ef35793c7673p-41;
   static constexpr double exp_lowest = -745.14, exp_highest = 0x1.62e42fefa39efp+9;
+  static constexpr double exp_lowest_normal = -0x1.6232bdd7abcd2p+9;
   static constexpr double sqrt_half = 0x1.6a09e667f3bcdp-1, smallest_normal = 0x1p-1022, denormal_scale = 0x1p54;
   static constexpr double denormal_exponent = 54;
   static constexpr std::array<double, 10> exp{0x1.0000000000001p-1,  0x1.5555555555558p-3,  0x1.5555555553d35p-5,
@@ -129,6 +132,17 @@ HWY_INLINE V exp(D d, V x) {
   const V first = power_of_two(d, half), second = power_of_two(d, hn::Sub(reduced.n, half));
   const V y = hn::Mul(hn::MulAdd(reduced.expm1_r, first, first), second);
   return hn::IfThenElse(overflows, hn::Set(d, std::numeric_limits<T>::infinity()), hn::IfThenZeroElse(vanishes, y));
+}
+
+/// e^x for x <= 0, or so little above it that rounding may have done it: half the work of exp. What would be a denormal
+/// number comes out as 0. NaN stays NaN.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V exp_of_nonpositive(D d, V x) {
+  using C = Constants<hn::TFromD<D>>;
+  const auto vanishes = hn::Lt(x, hn::Set(d, C::exp_lowest_normal));
+  const ExpReduction<V> reduced = reduce_for_exp(d, x);
+  const V scale = power_of_two(d, reduced.n);
+  return hn::IfThenZeroElse(vanishes, hn::MulAdd(reduced.expm1_r, scale, scale));
 }
 
 /// e^x - 1 for x <= 0, without cancellation near 0. NaN stays NaN; positive x is not allowed.

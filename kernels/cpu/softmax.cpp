@@ -1,11 +1,8 @@
 #include "kernels/cpu/softmax.h"
 
-#include <algorithm>
 #include <array>
-#include <cmath>
 
 #include "bough/core/parallel.h"
-#include "kernels/cpu/scratch.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/softmax.cpp"
@@ -18,179 +15,219 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace bough::HWY_NAMESPACE {
+namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Up to here a row stays in the second-level cache, and storing exponentials beats computing them twice.
-constexpr std::int64_t cached_width = 1 << 15;
+/// Elements that lie side by side: lanes are neighbours along the axis, and what is gathered from all of them is the
+/// same in every lane.
+struct Row {
+  std::int64_t length;
 
-template <typename T>
-struct SoftmaxRow {
-  static constexpr std::size_t num_inputs = 1;
-
-  static void run(std::array<const T*, 1> inputs, T* y, std::int64_t width) {
-    const auto [x] = inputs;
-    const hn::ScalableTag<T> d;
-    if (width > cached_width) return run_wide(x, y, width);
-    const T max = simd::row_max(x, width);
-    if (simd::is_masked(x, width, max)) {
-      std::fill_n(y, width, T{0});
-      return;
-    }
-    const auto shift = hn::Set(d, max);
-    const T sum = simd::sum_row(d, width, [&](std::int64_t i, auto access) HWY_ATTR {
-      const auto e = simd::exp(d, hn::Sub(access.load(d, x + i, simd::minus_infinity<T>), shift));
-      access.store(e, d, y + i);
-      return e;
-    });
-    const auto scale = hn::Set(d, T{1} / sum);
-    simd::for_each_vector(d, width, [&](std::int64_t i, auto access) HWY_ATTR {
-      access.store(hn::Mul(access.load(d, y + i, T{0}), scale), d, y + i);
-    });
+  template <class Body>
+  HWY_INLINE void for_each(auto d, const Body& body) const {
+    simd::for_each_vector(d, length, body);
   }
-
-  /// Reads twice and writes once.
-  static void run_wide(const T* x, T* y, std::int64_t width) {
-    const hn::ScalableTag<T> d;
-    const simd::ExpSum<T> total = simd::exp_sum(x, width);
-    if (total.masked()) {
-      std::fill_n(y, width, T{0});
-      return;
-    }
-    const auto shift = hn::Set(d, total.max), scale = hn::Set(d, T{1} / total.sum);
-    simd::for_each_vector(d, width, [&](std::int64_t i, auto access) HWY_ATTR {
-      const auto e = simd::exp(d, hn::Sub(access.load(d, x + i, T{0}), shift));
-      access.store(hn::Mul(e, scale), d, y + i);
-    });
+  template <class D, class Map>
+  HWY_INLINE hn::Vec<D> sum(D d, const Map& map) const {
+    return hn::Set(d, simd::sum_row(d, length, map));
+  }
+  template <class D, typename T>
+  HWY_INLINE hn::Vec<D> max(D d, const T* x) const {
+    return hn::Set(d, simd::row_max(x, length));
   }
 };
 
-template <typename T>
-struct SoftmaxBackwardRow {
-  static constexpr std::size_t num_inputs = 2;
+/// Elements `stride` apart: lanes are neighbouring columns, each with results of its own.
+template <class Access>
+struct Columns {
+  std::int64_t length;
+  std::int64_t stride;
+  Access access;
 
-  static void run(std::array<const T*, 2> inputs, T* dx, std::int64_t width) {
-    const auto [y, dy] = inputs;
+  template <class Body>
+  HWY_INLINE void for_each(auto /*d*/, const Body& body) const {
+    for (std::int64_t i = 0; i < length; ++i) body(i * stride, access);
+  }
+  template <class D, class Map>
+  HWY_INLINE hn::Vec<D> sum(D d, const Map& map) const {
+    auto total = hn::Zero(d);
+    for (std::int64_t i = 0; i < length; ++i) total = hn::Add(total, map(i * stride, access));
+    return total;
+  }
+  template <class D, typename T>
+  HWY_INLINE hn::Vec<D> max(D d, const T* x) const {
+    auto largest = hn::Set(d, simd::minus_infinity<T>);
+    for (std::int64_t i = 0; i < length; ++i) {
+      largest = hn::Max(largest, access.load(d, x + i * stride, simd::minus_infinity<T>));
+    }
+    return largest;
+  }
+};
+
+/// simd::ExpSum in vectors.
+template <class V>
+struct ExpSums {
+  V shift;
+  V sum;
+};
+
+/// What exponentials are taken relative to: the largest element, 0 where all are -inf.
+template <class D>
+HWY_INLINE hn::Vec<D> shift_for(D d, hn::Vec<D> max) {
+  return hn::IfThenZeroElse(hn::Eq(max, hn::Set(d, simd::minus_infinity<hn::TFromD<D>>)), max);
+}
+
+template <class D, typename T>
+HWY_INLINE ExpSums<hn::Vec<D>> exp_sums(D d, Row row, const T* x) {
+  const simd::ExpSum<T> total = simd::exp_sum(x, row.length);
+  return {hn::Set(d, total.shift), hn::Set(d, total.sum)};
+}
+template <class D, class Access, typename T>
+HWY_INLINE ExpSums<hn::Vec<D>> exp_sums(D d, const Columns<Access>& columns, const T* x) {
+  const auto shift = shift_for(d, columns.max(d, x));
+  const auto sum = columns.sum(d, [&](std::int64_t i, auto access) HWY_ATTR {
+    return simd::exp_of_nonpositive(d, hn::Sub(access.load(d, x + i, simd::minus_infinity<T>), shift));
+  });
+  return {shift, sum};
+}
+
+/// 1 / sum, and 0 where all elements are -inf: there the sum is 0.
+template <class D>
+HWY_INLINE hn::Vec<D> reciprocal_of_sum(D d, hn::Vec<D> sum) {
+  const auto masked = hn::Eq(sum, hn::Zero(d));
+  return hn::IfThenZeroElse(masked, hn::Div(hn::Set(d, hn::TFromD<D>{1}), sum));
+}
+
+struct Softmax {
+  /// Up to here a row stays in the second-level cache, and storing exponentials beats computing them twice.
+  static constexpr std::int64_t cached_length = 1 << 15;
+
+  template <class Layout, typename T>
+  static void run(const Layout& layout, std::array<const T*, 1> inputs, T* y) {
     const hn::ScalableTag<T> d;
-    const T dot = simd::sum_row(d, width, [&](std::int64_t i, auto access) HWY_ATTR {
+    const T* x = inputs[0];
+    if (layout.length > cached_length) {
+      const auto total = exp_sums(d, layout, x);
+      const auto scale = reciprocal_of_sum(d, total.sum);
+      layout.for_each(d, [&](std::int64_t i, auto access) HWY_ATTR {
+        const auto e = simd::exp_of_nonpositive(d, hn::Sub(access.load(d, x + i, T{0}), total.shift));
+        access.store(hn::Mul(e, scale), d, y + i);
+      });
+      return;
+    }
+    const auto shift = shift_for(d, layout.max(d, x));
+    const auto sum = layout.sum(d, [&](std::int64_t i, auto access) HWY_ATTR {
+      const auto e = simd::exp_of_nonpositive(d, hn::Sub(access.load(d, x + i, simd::minus_infinity<T>), shift));
+      access.store(e, d, y + i);
+      return e;
+    });
+    const auto scale = reciprocal_of_sum(d, sum);
+    layout.for_each(d, [&](std::int64_t i, auto access)
+                           HWY_ATTR { access.store(hn::Mul(access.load(d, y + i, T{0}), scale), d, y + i); });
+  }
+};
+
+struct SoftmaxBackward {
+  template <class Layout, typename T>
+  static void run(const Layout& layout, std::array<const T*, 2> inputs, T* dx) {
+    const hn::ScalableTag<T> d;
+    const auto [y, dy] = inputs;
+    const auto dot = layout.sum(d, [&, y = y, dy = dy](std::int64_t i, auto access) HWY_ATTR {
       return hn::Mul(access.load(d, y + i, T{0}), access.load(d, dy + i, T{0}));
     });
-    const auto mean = hn::Set(d, dot);
-    simd::for_each_vector(d, width, [&](std::int64_t i, auto access) HWY_ATTR {
-      const auto difference = hn::Sub(access.load(d, dy + i, T{0}), mean);
+    layout.for_each(d, [&, y = y, dy = dy](std::int64_t i, auto access) HWY_ATTR {
+      const auto difference = hn::Sub(access.load(d, dy + i, T{0}), dot);
       access.store(hn::Mul(access.load(d, y + i, T{0}), difference), d, dx + i);
     });
   }
 };
 
-template <typename T>
-struct LogSoftmaxRow {
-  static constexpr std::size_t num_inputs = 1;
-
-  static void run(std::array<const T*, 1> inputs, T* y, std::int64_t width) {
-    const auto [x] = inputs;
+struct LogSoftmax {
+  template <class Layout, typename T>
+  static void run(const Layout& layout, std::array<const T*, 1> inputs, T* y) {
     const hn::ScalableTag<T> d;
-    const simd::ExpSum<T> total = simd::exp_sum(x, width);
-    if (total.masked()) {
-      std::fill_n(y, width, simd::minus_infinity<T>);
-      return;
-    }
-    // In two steps: of a large maximum plus a small logarithm, little of the logarithm would be left.
-    const auto shift = hn::Set(d, total.max), log_sum = hn::Set(d, std::log(total.sum));
-    simd::for_each_vector(d, width, [&](std::int64_t i, auto access) HWY_ATTR {
-      access.store(hn::Sub(hn::Sub(access.load(d, x + i, T{0}), shift), log_sum), d, y + i);
+    const T* x = inputs[0];
+    const auto total = exp_sums(d, layout, x);
+    const auto masked = hn::Eq(total.sum, hn::Zero(d));
+    const auto log_sum = simd::log(d, total.sum);
+    layout.for_each(d, [&](std::int64_t i, auto access) HWY_ATTR {
+      // In two steps: of a large maximum plus a small logarithm, little of the logarithm would be left.
+      const auto value = hn::Sub(hn::Sub(access.load(d, x + i, T{0}), total.shift), log_sum);
+      access.store(hn::IfThenElse(masked, hn::Set(d, simd::minus_infinity<T>), value), d, y + i);
     });
   }
 };
 
-template <typename T>
-struct LogSoftmaxBackwardRow {
-  static constexpr std::size_t num_inputs = 2;
-
-  static void run(std::array<const T*, 2> inputs, T* dx, std::int64_t width) {
+struct LogSoftmaxBackward {
+  template <class Layout, typename T>
+  static void run(const Layout& layout, std::array<const T*, 2> inputs, T* dx) {
+    const hn::ScalableTag<T> d;
     const auto [y, dy] = inputs;
-    const hn::ScalableTag<T> d;
-    const auto is_minus_infinity = [](T value) { return value == simd::minus_infinity<T>; };
-    if (std::all_of(y, y + width, is_minus_infinity)) {
-      std::fill_n(dx, width, T{0});
-      return;
-    }
-    const auto total = hn::Set(
-        d, simd::sum_row(d, width, [&](std::int64_t i, auto access) HWY_ATTR { return access.load(d, dy + i, T{0}); }));
-    simd::for_each_vector(d, width, [&](std::int64_t i, auto access) HWY_ATTR {
-      const auto p = simd::exp(d, access.load(d, y + i, T{0}));
-      access.store(hn::NegMulAdd(p, total, access.load(d, dy + i, T{0})), d, dx + i);
+    const auto masked = hn::Eq(layout.max(d, y), hn::Set(d, simd::minus_infinity<T>));
+    const auto total =
+        layout.sum(d, [&, dy = dy](std::int64_t i, auto access) HWY_ATTR { return access.load(d, dy + i, T{0}); });
+    layout.for_each(d, [&, y = y, dy = dy](std::int64_t i, auto access) HWY_ATTR {
+      const auto p = simd::exp_of_nonpositive(d, access.load(d, y + i, T{0}));
+      const auto value = hn::NegMulAdd(p, total, access.load(d, dy + i, T{0}));
+      access.store(hn::IfThenZeroElse(masked, value), d, dx + i);
     });
   }
 };
 
-/// Runs Row along the axis. Where elements along it do not lie side by side, columns are copied into rows, a tile at a
-/// time, so that every cache line is used whole.
-template <template <typename> class Row, typename T>
-void run_along_axis(AxisExtents extents, std::array<const T*, Row<T>::num_inputs> inputs, T* output) {
-  constexpr std::size_t num_inputs = Row<T>::num_inputs;
+template <class Operation, typename T, std::size_t num_inputs>
+void run_along_axis(AxisExtents extents, std::array<const T*, num_inputs> inputs, T* output) {
   const std::int64_t length = extents.length, inner = extents.inner;
   if (length == 0 || inner == 0) return;
+  const auto run = [&](const auto& layout, std::int64_t start) HWY_ATTR {
+    std::array<const T*, num_inputs> starts = inputs;
+    for (const T*& input : starts) input += start;
+    Operation::run(layout, starts, output + start);
+  };
   if (inner == 1) {
     parallel_chunks(extents.outer, rows_per_chunk(length), [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t row = begin; row < end; ++row) {
-        std::array<const T*, num_inputs> rows = inputs;
-        for (const T*& start : rows) start += row * length;
-        Row<T>::run(rows, output + row * length, length);
-      }
+      for (std::int64_t row = begin; row < end; ++row) run(Row{length}, row * length);
     });
     return;
   }
-  const std::int64_t tile = std::clamp<std::int64_t>((1 << 18) / length, 1, 16), tiles = num_chunks(inner, tile);
-  parallel_chunks(extents.outer * tiles, rows_per_chunk(tile * length), [&](std::int64_t begin, std::int64_t end) {
-    const std::int64_t tile_elements = tile * length;
-    const Scratch<T> buffer(static_cast<std::int64_t>(num_inputs + 1) * tile_elements);
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<T>()));
+  const std::int64_t vectors = num_chunks(inner, lanes);
+  parallel_chunks(extents.outer * vectors, rows_per_chunk(lanes * length), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t unit = begin; unit < end; ++unit) {
-      const std::int64_t column = unit % tiles * tile, columns = std::min(tile, inner - column);
-      const std::int64_t start = unit / tiles * length * inner + column;
-      for (std::size_t input = 0; input < num_inputs; ++input) {
-        T* rows = buffer.data() + static_cast<std::int64_t>(input) * tile_elements;
-        for (std::int64_t i = 0; i < length; ++i) {
-          for (std::int64_t j = 0; j < columns; ++j) rows[j * length + i] = inputs[input][start + i * inner + j];
-        }
-      }
-      T* results = buffer.data() + static_cast<std::int64_t>(num_inputs) * tile_elements;
-      for (std::int64_t j = 0; j < columns; ++j) {
-        std::array<const T*, num_inputs> rows;
-        for (std::size_t input = 0; input < num_inputs; ++input) {
-          rows[input] = buffer.data() + static_cast<std::int64_t>(input) * tile_elements + j * length;
-        }
-        Row<T>::run(rows, results + j * length, length);
-      }
-      for (std::int64_t i = 0; i < length; ++i) {
-        for (std::int64_t j = 0; j < columns; ++j) output[start + i * inner + j] = results[j * length + i];
+      const std::int64_t column = unit % vectors * lanes, start = unit / vectors * length * inner + column;
+      if (inner - column >= lanes) {
+        run(Columns<simd::Whole>{length, inner, {}}, start);
+      } else {
+        run(Columns<simd::Part>{length, inner, {inner - column}}, start);
       }
     }
   });
 }
 
+}  // namespace
+
 void softmax_float(AxisExtents extents, const float* x, float* y) {
-  run_along_axis<SoftmaxRow, float>(extents, {x}, y);
+  run_along_axis<Softmax, float, 1>(extents, {x}, y);
 }
 void softmax_double(AxisExtents extents, const double* x, double* y) {
-  run_along_axis<SoftmaxRow, double>(extents, {x}, y);
+  run_along_axis<Softmax, double, 1>(extents, {x}, y);
 }
 void softmax_backward_float(AxisExtents extents, const float* y, const float* dy, float* dx) {
-  run_along_axis<SoftmaxBackwardRow, float>(extents, {y, dy}, dx);
+  run_along_axis<SoftmaxBackward, float, 2>(extents, {y, dy}, dx);
 }
 void softmax_backward_double(AxisExtents extents, const double* y, const double* dy, double* dx) {
-  run_along_axis<SoftmaxBackwardRow, double>(extents, {y, dy}, dx);
+  run_along_axis<SoftmaxBackward, double, 2>(extents, {y, dy}, dx);
 }
 void log_softmax_float(AxisExtents extents, const float* x, float* y) {
-  run_along_axis<LogSoftmaxRow, float>(extents, {x}, y);
+  run_along_axis<LogSoftmax, float, 1>(extents, {x}, y);
 }
 void log_softmax_double(AxisExtents extents, const double* x, double* y) {
-  run_along_axis<LogSoftmaxRow, double>(extents, {x}, y);
+  run_along_axis<LogSoftmax, double, 1>(extents, {x}, y);
 }
 void log_softmax_backward_float(AxisExtents extents, const float* y, const float* dy, float* dx) {
-  run_along_axis<LogSoftmaxBackwardRow, float>(extents, {y, dy}, dx);
+  run_along_axis<LogSoftmaxBackward, float, 2>(extents, {y, dy}, dx);
 }
 void log_softmax_backward_double(AxisExtents extents, const double* y, const double* dy, double* dx) {
-  run_along_axis<LogSoftmaxBackwardRow, double>(extents, {y, dy}, dx);
+  run_along_axis<LogSoftmaxBackward, double, 2>(extents, {y, dy}, dx);
 }
 
 }  // namespace bough::HWY_NAMESPACE

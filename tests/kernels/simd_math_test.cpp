@@ -17,7 +17,7 @@
 #ifndef BOUGH_TESTS_KERNELS_SIMD_MATH_FUNCTION_
 #define BOUGH_TESTS_KERNELS_SIMD_MATH_FUNCTION_
 namespace bough::test {
-enum class Function { exp, log, log1p, expm1, tanh, sigmoid, normal_cumulative, normal_density };
+enum class Function { exp, exp_of_nonpositive, log, log1p, expm1, tanh, sigmoid, normal_cumulative, normal_density };
 }
 #endif
 
@@ -36,6 +36,8 @@ void evaluate(Function function, const std::vector<T>& arguments, std::vector<T>
   switch (function) {
     case Function::exp:
       return one_lane_at_a_time([&](auto x) { return simd::exp(d, x); });
+    case Function::exp_of_nonpositive:
+      return one_lane_at_a_time([&](auto x) { return simd::exp_of_nonpositive(d, x); });
     case Function::log:
       return one_lane_at_a_time([&](auto x) { return simd::log(d, x); });
     case Function::log1p:
@@ -86,6 +88,7 @@ std::vector<double> evaluate(Function function, const std::vector<double>& argum
 long double exact(Function function, long double x) {
   switch (function) {
     case Function::exp:
+    case Function::exp_of_nonpositive:
       return std::exp(x);
     case Function::log:
       return std::log(x);
@@ -161,6 +164,7 @@ struct Bound {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 const Bound bounds[] = {{Function::exp, 1.1, -infinity, infinity},
+                        {Function::exp_of_nonpositive, 1.1, -87.3365, 1e-3},
                         {Function::log, 1, -infinity, infinity},
                         {Function::log1p, 2, 0, infinity},
                         {Function::expm1, 1.5, -infinity, 0},
@@ -202,6 +206,18 @@ void expect_within_bounds() {
 TEST(SimdMath, KeepsItsErrorBoundsInFloatOnEveryInstructionSet) { on_every_simd_target(expect_within_bounds<float>); }
 
 TEST(SimdMath, KeepsItsErrorBoundsInDoubleOnEveryInstructionSet) { on_every_simd_target(expect_within_bounds<double>); }
+
+TEST(SimdMath, ExpOfNonpositiveGivesZeroInsteadOfDenormals) {
+  on_every_simd_target([] {
+    for (float x : {-87.34f, -100.0f, -1e4f, -3e38f, -INFINITY}) {
+      EXPECT_EQ(evaluate(Function::exp_of_nonpositive, std::vector<float>{x})[0], 0);
+    }
+    for (double x : {-708.4, -740.0, -1e4, -1.7e308, -infinity}) {
+      EXPECT_EQ(evaluate(Function::exp_of_nonpositive, std::vector<double>{x})[0], 0);
+    }
+    EXPECT_GT(evaluate(Function::exp_of_nonpositive, std::vector<double>{-708.39})[0], 0);
+  });
+}
 
 TEST(SimdMath, KeepsTheSignOfZero) {
   on_every_simd_target([] {
