@@ -22,43 +22,63 @@ namespace hn = hwy::HWY_NAMESPACE;
 /// Numbers that random_batch makes at once: a multiple of every vector's lanes.
 constexpr std::int64_t random_batch_size = 256;
 
-/// As many blocks as d has lanes, from `first` on, four numbers each in the order of the stream.
+/// The words of as many blocks as there are lanes, one in the lower half of each lane. Upper halves hold whatever comes
+/// out: products look at lower halves only.
+template <class V>
+struct RandomBlocks {
+  V c0, c1, c2, c3;
+
+  template <class D>
+  HWY_INLINE void round(D d, V left_factor, V right_factor, V left_key, V right_key) {
+    const hn::Repartition<std::uint32_t, D> words;
+    const auto product = [words](V a, V b)
+                             HWY_ATTR { return hn::MulEven(hn::BitCast(words, a), hn::BitCast(words, b)); };
+    const V left = product(c0, left_factor), right = product(c2, right_factor);
+    c0 = hn::Xor3(hn::ShiftRight<32>(right), c1, left_key);
+    c2 = hn::Xor3(hn::ShiftRight<32>(left), c3, right_key);
+    c1 = right;
+    c3 = left;
+  }
+  template <class D>
+  HWY_INLINE void store(D d, std::uint32_t* numbers) const {
+    const V lower = hn::Set(d, 0xFFFFFFFFu);
+    HWY_ALIGN std::uint64_t pairs[2 * hn::MaxLanes(d)];
+    hn::StoreInterleaved2(hn::Or(hn::And(c0, lower), hn::ShiftLeft<32>(c1)),
+                          hn::Or(hn::And(c2, lower), hn::ShiftLeft<32>(c3)), d, pairs);
+    std::memcpy(numbers, pairs, 2 * hn::Lanes(d) * sizeof(std::uint64_t));
+  }
+};
+
+/// Twice as many blocks as d has lanes, from `first` on, four numbers each in the order of the stream. Two at a time,
+/// because each waits for its own multiplications.
 template <class D>
 HWY_INLINE void random_blocks(D d, RandomStream stream, std::uint64_t first, std::uint32_t* numbers) {
+  const std::size_t lanes = hn::Lanes(d);
   if constexpr (HWY_TARGET == HWY_SCALAR) {
-    std::ranges::copy(stream.block(first), numbers);
+    for (std::uint64_t i : {0, 1}) std::ranges::copy(stream.block(first + i), numbers + 4 * i);
   } else {
-    // A lane holds one word of one block in its lower half. The upper half is left to whatever comes out: products
-    // only look at lower halves.
-    const hn::Repartition<std::uint32_t, D> words;
-    const auto left_factor = hn::BitCast(words, hn::Set(d, 0xD2511F53u));
-    const auto right_factor = hn::BitCast(words, hn::Set(d, 0xCD9E8D57u));
-    auto c0 = hn::Iota(d, first), c1 = hn::ShiftRight<32>(c0);
-    auto c2 = hn::Set(d, stream.stream), c3 = hn::ShiftRight<32>(c2);
+    using V = hn::Vec<D>;
+    const V left_factor = hn::Set(d, 0xD2511F53u), right_factor = hn::Set(d, 0xCD9E8D57u);
+    const V index = hn::Add(hn::Iota(d, 0), hn::Set(d, first)), next_index = hn::Add(index, hn::Set(d, lanes));
+    const V c2 = hn::Set(d, stream.stream), c3 = hn::ShiftRight<32>(c2);
+    RandomBlocks<V> a{index, hn::ShiftRight<32>(index), c2, c3}, b{next_index, hn::ShiftRight<32>(next_index), c2, c3};
     auto left_key = static_cast<std::uint32_t>(stream.seed), right_key = static_cast<std::uint32_t>(stream.seed >> 32);
     for (int round = 0; round < 10; ++round) {
-      const auto left = hn::MulEven(hn::BitCast(words, c0), left_factor);
-      const auto right = hn::MulEven(hn::BitCast(words, c2), right_factor);
-      c0 = hn::Xor(hn::Xor(hn::ShiftRight<32>(right), c1), hn::Set(d, left_key));
-      c2 = hn::Xor(hn::Xor(hn::ShiftRight<32>(left), c3), hn::Set(d, right_key));
-      c1 = right;
-      c3 = left;
+      const V left = hn::Set(d, left_key), right = hn::Set(d, right_key);
+      a.round(d, left_factor, right_factor, left, right);
+      b.round(d, left_factor, right_factor, left, right);
       left_key += 0x9E3779B9u;
       right_key += 0xBB67AE85u;
     }
-    const auto lower = hn::Set(d, 0xFFFFFFFFu);
-    const auto front = hn::Or(hn::And(c0, lower), hn::ShiftLeft<32>(c1));
-    const auto back = hn::Or(hn::And(c2, lower), hn::ShiftLeft<32>(c3));
-    HWY_ALIGN std::uint64_t pairs[2 * hn::MaxLanes(d)];
-    hn::StoreInterleaved2(front, back, d, pairs);
-    std::memcpy(numbers, pairs, 2 * hn::Lanes(d) * sizeof(std::uint64_t));
+    a.store(d, numbers);
+    b.store(d, numbers + 4 * lanes);
   }
 }
 
 /// numbers[i] = stream(first + i) for i < random_batch_size; first is a multiple of 4.
 inline void random_batch(RandomStream stream, std::uint64_t first, std::uint32_t* numbers) {
   const hn::ScalableTag<std::uint64_t> d;
-  for (std::int64_t i = 0; i < random_batch_size; i += static_cast<std::int64_t>(4 * hn::Lanes(d))) {
+  for (std::int64_t i = 0; i < random_batch_size; i += static_cast<std::int64_t>(8 * hn::Lanes(d))) {
     random_blocks(d, stream, (first + static_cast<std::uint64_t>(i)) / 4, numbers + i);
   }
 }
