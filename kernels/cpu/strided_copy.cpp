@@ -10,7 +10,7 @@ namespace bough {
 namespace {
 
 constexpr std::int64_t chunk_elements = 1 << 15;
-constexpr std::int64_t tile = 16;
+constexpr std::int64_t tile_rows = 64, tile_columns = 16;
 
 /// The same move with as few axes as possible: none of extent 1, none that continues the one after it.
 StridedMove simplified(const StridedMove& move) {
@@ -91,6 +91,24 @@ void copy_runs(const StridedMove& move, const T* source, T* target) {
   });
 }
 
+/// Reads a tile along the source's runs and writes it along the target's. It passes through a buffer, so that every
+/// cache line of either side is touched once, even where strides are powers of two and the lines of a tile fall into
+/// one set of the cache.
+template <typename T>
+void copy_tile(const T* source, std::int64_t source_step, T* target, std::int64_t target_step, std::int64_t rows,
+               std::int64_t columns) {
+  T buffer[tile_rows * tile_columns];
+  for (std::int64_t row = 0; row < rows; ++row) {
+    // The next tile lies beside this one; so many rows are too many streams for the processor to follow by itself.
+    __builtin_prefetch(source + row * source_step + 2 * tile_columns);
+    std::copy_n(source + row * source_step, columns, buffer + row * tile_columns);
+  }
+  for (std::int64_t column = 0; column < columns; ++column) {
+    T* out = target + column * target_step;
+    for (std::int64_t row = 0; row < rows; ++row) out[row] = buffer[row * tile_columns + column];
+  }
+}
+
 /// Copies where the source runs along `source_axis` and the target along the last one.
 template <typename T>
 void copy_tiles(const StridedMove& move, int source_axis, const T* source, T* target) {
@@ -98,21 +116,17 @@ void copy_tiles(const StridedMove& move, int source_axis, const T* source, T* ta
   const std::int64_t height = move.extents[last], width = move.extents[source_axis];
   const std::int64_t source_step = move.source_strides[last], target_step = move.target_strides[source_axis];
   StridedMove outer = without(move, source_axis, last);
-  outer.add_axis(num_chunks(height, tile), source_step * tile, tile);
-  outer.add_axis(num_chunks(width, tile), tile, target_step * tile);
-  for_each_position(outer, tile * tile, [&](std::int64_t from, std::int64_t to, const Position& position) {
-    const std::int64_t rows = std::min(tile, height - position[last - 1] * tile);
-    const std::int64_t columns = std::min(tile, width - position[last] * tile);
-    // Through a buffer, so that every cache line of either side is touched once, even where strides are powers of two
-    // and the lines of a tile fall into one set of the cache.
-    T buffer[tile * tile];
-    for (std::int64_t row = 0; row < rows; ++row) {
-      std::memcpy(buffer + row * tile, source + from + row * source_step,
-                  static_cast<std::size_t>(columns) * sizeof(T));
-    }
-    for (std::int64_t column = 0; column < columns; ++column) {
-      T* out = target + to + column * target_step;
-      for (std::int64_t row = 0; row < rows; ++row) out[row] = buffer[row * tile + column];
+  outer.add_axis(num_chunks(height, tile_rows), source_step * tile_rows, tile_rows);
+  outer.add_axis(num_chunks(width, tile_columns), tile_columns, target_step * tile_columns);
+  const std::int64_t tile = tile_rows * tile_columns;
+  for_each_position(outer, tile, [&](std::int64_t from, std::int64_t to, const Position& position) {
+    const std::int64_t rows = std::min(tile_rows, height - position[last - 1] * tile_rows);
+    const std::int64_t columns = std::min(tile_columns, width - position[last] * tile_columns);
+    if (rows == tile_rows && columns == tile_columns) {
+      // With sizes the compiler knows, the loops have no ends to look for.
+      copy_tile(source + from, source_step, target + to, target_step, tile_rows, tile_columns);
+    } else {
+      copy_tile(source + from, source_step, target + to, target_step, rows, columns);
     }
   });
 }
