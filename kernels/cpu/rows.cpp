@@ -184,6 +184,23 @@ void gather_rows(Cpu, Rows<const std::byte> source, std::span<const I> index, Ro
   });
 }
 
+template <typename T, typename I>
+void add_narrow_rows(Cpu, std::span<const I> index, std::optional<std::int64_t> skipped, Rows<const T> values,
+                     Rows<T> target) {
+  const Scratch<double> sums(target.elements());
+  std::fill_n(sums.data(), sums.size(), 0.0);
+  const std::int64_t width = target.width, without = skipped.value_or(-1);
+  const T* value = values.data;
+  for (const I row : index) {
+    if (row != without) {
+      double* sum = sums.data() + static_cast<std::int64_t>(row) * width;
+      for (std::int64_t column = 0; column < width; ++column) sum[column] += value[column];
+    }
+    value += width;
+  }
+  std::copy_n(sums.data(), sums.size(), target.data);
+}
+
 HWY_EXPORT(sum_rows_float);
 HWY_EXPORT(sum_rows_double);
 
@@ -196,6 +213,14 @@ void sum_rows(Cpu, const SortedRows& sorted, Rows<const double> values, Rows<dou
   HWY_DYNAMIC_DISPATCH(sum_rows_double)(sorted, values, target);
 }
 
+template void add_narrow_rows(Cpu, std::span<const std::int32_t>, std::optional<std::int64_t>, Rows<const float>,
+                              Rows<float>);
+template void add_narrow_rows(Cpu, std::span<const std::int64_t>, std::optional<std::int64_t>, Rows<const float>,
+                              Rows<float>);
+template void add_narrow_rows(Cpu, std::span<const std::int32_t>, std::optional<std::int64_t>, Rows<const double>,
+                              Rows<double>);
+template void add_narrow_rows(Cpu, std::span<const std::int64_t>, std::optional<std::int64_t>, Rows<const double>,
+                              Rows<double>);
 template void gather_rows(Cpu, Rows<const std::byte>, std::span<const std::int32_t>, Rows<std::byte>);
 template void gather_rows(Cpu, Rows<const std::byte>, std::span<const std::int64_t>, Rows<std::byte>);
 

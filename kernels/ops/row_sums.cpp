@@ -10,10 +10,12 @@
 namespace bough {
 namespace {
 
+/// Up to this width, adding rows one by one beats sorting their index first, even on several threads.
+constexpr std::int64_t narrow = 8;
+
 template <typename Backend>
 SortedRows sort_index(Backend backend, std::string_view where, const Tensor& index, std::int64_t num_rows,
                       std::optional<std::int64_t> skipped) {
-  require_rows_in_range(where, index, num_rows);
   if (!can_sort_rows(index.elements(), num_rows)) {
     throw ShapeError(
         where, fmt::format("{} entries into {} rows are more than 64 bits can number", index.elements(), num_rows));
@@ -30,8 +32,15 @@ Tensor sum_rows_by_index(std::string_view where, const Tensor& values, const Ten
                          std::optional<std::int64_t> skipped) {
   Tensor sums = Tensor::empty(values.shape().with(0, num_rows), values.dtype(), values.device());
   on_device(where, values, [&]<typename T>(auto backend, TypeTag<T>) {
-    const SortedRows sorted = sort_index(backend, where, index, num_rows, skipped);
-    if (sums.elements() > 0) sum_rows(backend, sorted, rows_of<T>(values), rows_of<T>(sums));
+    require_rows_in_range(where, index, num_rows);
+    if (sums.elements() == 0) return;
+    const Rows<const T> from = rows_of<T>(values);
+    const Rows<T> to = rows_of<T>(sums);
+    if (to.width <= narrow && to.count <= from.count) {
+      visit_integers(index, [&](auto entries) { add_narrow_rows(backend, entries, skipped, from, to); });
+    } else {
+      sum_rows(backend, sort_index(backend, where, index, num_rows, skipped), from, to);
+    }
   });
   return sums;
 }
@@ -40,6 +49,7 @@ RowGradient sum_occurring_rows(std::string_view where, const Tensor& values, con
                                std::optional<std::int64_t> skipped) {
   RowGradient sums;
   on_device(where, values, [&]<typename T>(auto backend, TypeTag<T>) {
+    require_rows_in_range(where, index, num_rows);
     SortedRows sorted = sort_index(backend, where, index, num_rows, skipped);
     Tensor rows = Tensor::empty(index.shape(), DType::int64);
     const std::int64_t count = compact_rows(backend, sorted, rows.span<std::int64_t>());

@@ -17,9 +17,10 @@ Tensor gather_rows(const Tensor& x, const Tensor& index);
 ///
 /// values float32 or float64 [R, ...], index int32 or int64 [R] -> [num_rows, ...].
 /// IndexError naming the first entry outside 0..num_rows-1 and num_rows, before anything is computed.
-/// Each row is added up in the order of the input; a long row in pieces whose size depends on the row width only, so
+/// Each row is added up in the order of the input, a long one in pieces; which pieces depends on the shapes only, so
 /// the result is bitwise the same for any number of threads. O(R + (R + num_rows) * row width), however uneven the
-/// index is. Gradient: gather_rows(dy, index).
+/// index is. Rows of more than eight elements run in parallel, narrower ones are summed in float64 on the calling
+/// thread. Gradient: gather_rows(dy, index).
 Tensor scatter_add_rows(const Tensor& values, const Tensor& index, std::int64_t num_rows);
 
 /// x + scatter_add_rows(values, index, N): a copy of x [N, ...] with values [R, ...] added to the rows they belong to.
