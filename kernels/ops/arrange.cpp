@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "bough/autograd/autograd.h"
+#include "bough/ops/reduce.h"
 #include "kernels/cpu/strided_copy.h"
 #include "kernels/on_device.h"
 
@@ -202,6 +203,21 @@ std::vector<Tensor> split(const Tensor& x, int axis, const std::vector<std::int6
                    return {joined("split", gradients, parts)};
                  }},
                 std::move(pieces));
+}
+
+Tensor repeat(const Tensor& x, int axis, std::int64_t times) {
+  axis = resolve_axis("repeat", axis, x.rank());
+  std::int64_t extent = 0;
+  if (times < 0 || __builtin_mul_overflow(x.size(axis), times, &extent)) {
+    throw ShapeError("repeat",
+                     fmt::format("axis {} of {} cannot be repeated {} times", axis, to_string(x.shape()), times));
+  }
+  const Shape shape = x.shape().with(axis, extent);
+  if (shape.elements() == 0) return x.reshape({-1, 1}).rows(0, 0).reshape(shape);
+  std::int64_t outer = 1;
+  for (int i = 0; i < axis; ++i) outer *= x.size(i);
+  const std::int64_t run = x.elements() / outer;
+  return broadcast_to(x.reshape(Shape{outer, 1, run}), {outer, times, run}).reshape(shape);
 }
 
 Tensor permute(const Tensor& x, const std::vector<int>& axes) {

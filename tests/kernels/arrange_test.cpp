@@ -118,6 +118,17 @@ TEST(Stack, MakesANewAxisAnywhere) {
   EXPECT_EQ(stack({zeros({}), ones({})}, 0).to_vector<int>(), (std::vector<int>{0, 1}));
 }
 
+TEST(Repeat, PutsCopiesOneAfterTheOther) {
+  const Tensor x = random_tensor({2, 3, 4});
+  for (int axis : {0, 1, 2, -1}) expect_same_bits(repeat(x, axis, 3), concatenate({x, x, x}, axis));
+  expect_same_bits(repeat(x, 1, 1), x);
+  EXPECT_EQ(repeat(x, 1, 0).shape(), (Shape{2, 0, 4}));
+  EXPECT_EQ(repeat(zeros({2, 0, 4}), 0, 5).shape(), (Shape{10, 0, 4}));
+  expect_gradient([](const auto& in) { return repeat(in[0], 1, 3); }, {random_tensor({2, 2, 2}, DType::float64)});
+  EXPECT_THROW(repeat(x, 0, -1), ShapeError);
+  EXPECT_THROW(repeat(x, 0, INT64_MAX), ShapeError);
+}
+
 TEST(Arrange, GradientsMatchFiniteDifferences) {
   const Tensor x = random_tensor({2, 3, 4}, DType::float64), y = random_tensor({2, 1, 4}, DType::float64, 2);
   expect_gradient([](const auto& in) { return permute(in[0], {2, 0, 1}); }, {x});

@@ -24,6 +24,10 @@ Tensor slice(const Tensor& x, int axis, std::int64_t begin, std::int64_t end, st
 /// Cuts an axis into pieces of the given sizes, which add up to its extent: the reverse of concatenate.
 std::vector<Tensor> split(const Tensor& x, int axis, const std::vector<std::int64_t>& sizes);
 
+/// The axis `times` times over: repeat([a, b], 0, 2) is [a, b, a, b]. Gradient: summed. To repeat single elements, or
+/// along a new axis, reshape and broadcast_to.
+Tensor repeat(const Tensor& x, int axis, std::int64_t times);
+
 /// Axis i of the result is axis axes[i] of x; axes names each axis once.
 Tensor permute(const Tensor& x, const std::vector<int>& axes);
 
