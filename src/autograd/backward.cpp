@@ -47,15 +47,43 @@ Gradients run(GradientNode& node, std::vector<Gradient> arrived, bool retain) {
   return backward(BackwardCall(std::move(gradients), std::move(saved), std::move(needs)));
 }
 
+/// What is wrong with a gradient given as rows; empty if nothing is.
+std::string fault_of(const RowGradient& gradient, const GradientNode::Input& input) {
+  if (input.shape.rank() == 0 || gradient.rows.rank() != 1 || gradient.rows.dtype() != DType::int64) {
+    return "row numbers must be int64 [R], for an input that has rows";
+  }
+  const Shape expected = input.shape.with(0, gradient.rows.elements());
+  if (!(gradient.values.shape() == expected) || gradient.values.dtype() != input.dtype) {
+    return fmt::format("the values are {} {} instead of {} {}", name_of(gradient.values.dtype()),
+                       to_string(gradient.values.shape()), name_of(input.dtype), to_string(expected));
+  }
+  std::int64_t before = -1;
+  for (const std::int64_t row : gradient.rows.span<std::int64_t>()) {
+    if (row <= before || row >= input.shape[0]) {
+      return fmt::format("row {} after row {} is not in ascending order within {} rows", row, before, input.shape[0]);
+    }
+    before = row;
+  }
+  return {};
+}
+
 void require_fitting(const GradientNode& node, const Gradients& gradients) {
   if (gradients.size() != node.inputs.size()) {
     throw AutogradError("backward", fmt::format("'{}' has {} inputs, its backward returned {} gradients", node.name,
                                                 node.inputs.size(), gradients.size()));
   }
   for (std::size_t i = 0; i < gradients.size(); ++i) {
-    if (!gradients[i].defined() || gradients[i].is_sparse() || !node.inputs[i].wanted()) continue;
-    const Tensor& gradient = gradients[i].dense();
     const GradientNode::Input& input = node.inputs[i];
+    if (!gradients[i].defined() || !input.wanted()) continue;
+    if (gradients[i].is_sparse()) {
+      if (const std::string fault = fault_of(gradients[i].as_rows(), input); !fault.empty()) {
+        throw AutogradError(
+            "backward", fmt::format("'{}' returned rows as the gradient of input {}, which is {} {}: {}", node.name, i,
+                                    name_of(input.dtype), to_string(input.shape), fault));
+      }
+      continue;
+    }
+    const Tensor& gradient = gradients[i].dense();
     if (!(gradient.shape() == input.shape) || gradient.dtype() != input.dtype) {
       throw AutogradError("backward", fmt::format("'{}' returned a gradient {} {} for input {}, which is {} {}",
                                                   node.name, name_of(gradient.dtype()), to_string(gradient.shape()), i,

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "bough/core/parallel.h"
 #include "src/autograd/gradient_node.h"
 #include "src/core/accumulate.h"
 #include "src/core/tensor_body.h"
@@ -13,14 +14,18 @@ bool owned_alone(const Tensor& tensor) {
   return tensor.body().use_count() == 1 && tensor.body()->storage.use_count() == 1;
 }
 
+/// Each row occurs once, so they can be added in parallel.
 void add_rows(const RowGradient& rows, Tensor& target) {
   visit_floating("backward", target.dtype(), [&]<typename T>(TypeTag<T>) {
     const std::int64_t width = rows.values.shape().row_width();
-    const std::span<const std::int64_t> index = rows.rows.span<std::int64_t>();
-    for (std::size_t i = 0; i < index.size(); ++i) {
-      accumulate_elements(rows.values.data<T>() + static_cast<std::int64_t>(i) * width, T{1},
-                          target.data<T>() + index[i] * width, width);
-    }
+    const std::int64_t* index = rows.rows.data<std::int64_t>();
+    const T* values = rows.values.data<T>();
+    T* sums = target.data<T>();
+    parallel_chunks(rows.rows.elements(), rows_per_chunk(width), [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        accumulate_elements(values + i * width, T{1}, sums + index[i] * width, width);
+      }
+    });
   });
 }
 
@@ -74,8 +79,9 @@ void accumulate_gradient(Gradient& into, Gradient addition) {
 }
 
 void accumulate_leaf_gradient(TensorBody& leaf, Gradient addition) {
-  if (!leaf.gradient.defined() && !addition.is_sparse() && !owned_alone(addition.dense())) {
-    addition = addition.dense().clone();
+  if (!leaf.gradient.defined() && !owned_alone(addition.dense())) {
+    const Tensor values = addition.dense().clone();
+    addition = addition.is_sparse() ? Gradient(RowGradient{addition.as_rows().rows, values}) : Gradient(values);
   }
   accumulate_gradient(leaf.gradient, std::move(addition));
 }
