@@ -25,6 +25,7 @@
 #include "bough/graph/graph.h"
 #include "bough/graph/graph_generator.h"
 #include "bough/graph/ids.h"
+#include "bough/graph/io.h"
 #include "bough/graph/needed_nodes.h"
 #include "bough/nn/averaging.h"
 #include "bough/nn/checkpoint.h"
