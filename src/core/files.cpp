@@ -33,7 +33,8 @@ std::string read_file(const std::string& path, std::int64_t limit) {
   const auto fail = [&path](int error) {
     throw IoError("read", fmt::format("'{}' cannot be read: {}", path, std::strerror(error)));
   };
-  const OpenFile file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  // Without O_NONBLOCK opening a named pipe would wait for a writer.
+  const OpenFile file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
   if (file.descriptor < 0) fail(errno);
   struct stat info {};
   if (::fstat(file.descriptor, &info) != 0) fail(errno);
@@ -55,6 +56,11 @@ std::string read_file(const std::string& path, std::int64_t limit) {
 }
 
 AtomicFileWriter::AtomicFileWriter(std::string path) : path_(std::move(path)) {
+  // Renaming over /dev/null, say, would replace the device for everybody.
+  struct stat info {};
+  if (::stat(path_.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
+    throw IoError("write", fmt::format("'{}' exists and is not a regular file", path_));
+  }
   // Names another process or an earlier, killed one has left behind are passed over.
   for (int attempt = 0; file_ < 0 && attempt < 1000; ++attempt) {
     temporary_ = fmt::format("{}.{}-{}.tmp", path_, ::getpid(), attempt);

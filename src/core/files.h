@@ -15,7 +15,7 @@ std::string read_file(const std::string& path, std::int64_t limit);
 /// whole.
 class AtomicFileWriter {
  public:
-  /// IoError if the folder cannot be written to.
+  /// IoError if the folder cannot be written to, or if there is something under that name that is no regular file.
   explicit AtomicFileWriter(std::string path);
   /// Removes what was written unless commit() was reached.
   ~AtomicFileWriter();

@@ -1,6 +1,7 @@
 #include "src/core/files.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -28,6 +29,14 @@ void write(const std::string& path, const std::string& text) {
   AtomicFileWriter file(path);
   file.write(text.data(), text.size());
   file.commit();
+}
+
+TEST_F(Files, PipesAndDevicesAreRefusedAndLeftAlone) {
+  ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
+  EXPECT_THROW(write(path("pipe"), "x"), IoError);
+  EXPECT_THROW(read_file(path("pipe"), 100), IoError);
+  EXPECT_TRUE(std::filesystem::is_fifo(path("pipe")));
+  EXPECT_THROW(write(folder_.string(), "x"), IoError);
 }
 
 TEST_F(Files, WhatIsWrittenIsRead) {
