@@ -1,6 +1,7 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -16,7 +17,7 @@ class TemporaryFolder {
   TemporaryFolder() {
     const testing::TestInfo* test = testing::UnitTest::GetInstance()->current_test_info();
     path_ = std::filesystem::path(testing::TempDir()) /
-            (std::string("bough_") + test->test_suite_name() + "_" + test->name());
+            (std::string("bough_") + test->test_suite_name() + "_" + test->name() + "_" + std::to_string(::getpid()));
     std::filesystem::remove_all(path_);
     std::filesystem::create_directories(path_);
   }
