@@ -1,0 +1,54 @@
+#pragma once
+
+/// Compiles one piece of plain code for several instruction sets and runs the best one the machine has.
+///
+/// Loops over functors must compile inside user code, where there is no SIMD library. They are written so that the
+/// compiler vectorises them; this header is the only place that knows for what.
+namespace bough::mp {
+
+enum class InstructionSet { baseline, avx2, avx512 };
+
+/// The best one that this machine has and at_best_width compiles for. Asked once.
+InstructionSet instruction_set();
+
+#if defined(__x86_64__) && defined(__GNUC__)
+
+template <typename Body>
+[[gnu::target("avx512f,avx512cd,avx512bw,avx512dq,avx512vl,avx2,fma,bmi,bmi2"), gnu::flatten]] void run_avx512(
+    const Body& body) {
+  body();
+}
+
+template <typename Body>
+[[gnu::target("avx2,fma,bmi,bmi2"), gnu::flatten]] void run_avx2(const Body& body) {
+  body();
+}
+
+template <typename Body>
+[[gnu::flatten]] void run_baseline(const Body& body) {
+  body();
+}
+
+/// Calls body(); everything it calls and the compiler can see is inlined and compiled for the widest vectors.
+template <typename Body>
+void at_best_width(const Body& body) {
+  switch (instruction_set()) {
+    case InstructionSet::avx512:
+      return run_avx512(body);
+    case InstructionSet::avx2:
+      return run_avx2(body);
+    case InstructionSet::baseline:
+      return run_baseline(body);
+  }
+}
+
+#else
+
+template <typename Body>
+void at_best_width(const Body& body) {
+  body();
+}
+
+#endif
+
+}  // namespace bough::mp

@@ -1,0 +1,95 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "bough/core/parallel.h"
+#include "bough/graph/graph.h"
+#include "bough/mp/features.h"
+
+namespace bough {
+
+/// How a reduction over the rows of a graph is shared out. It never changes a result, not even its last bit.
+enum class Strategy : std::uint8_t {
+  automatic,   ///< chosen by sizes: of the rows, the features and the largest rows
+  serial,      ///< everything on the calling thread
+  rows,        ///< chunks of whole rows with about equally many edges
+  split_hubs,  ///< the same, but rows with more than a segment of edges are cut, and their parts merged in order
+  features,    ///< chunks of rows times blocks of features, for very wide features
+};
+
+std::string_view name_of(Strategy strategy);
+
+namespace mp {
+
+/// The rows of one direction of a graph, cut into pieces of about equal work. Made once for each graph and direction.
+///
+/// Every reduction adds up a row in segments of `segment_edges` edges and then the segments in order, whoever computes
+/// them. That bounds the rounding error of a sum of n terms by (segment_edges + n / segment_edges) * epsilon * sum of
+/// their absolute values, and makes a row's result independent of the strategy.
+struct TraversalPlan {
+  static constexpr std::int64_t segment_edges = 1024;
+  /// Edges plus rows of one chunk.
+  static constexpr std::int64_t chunk_cost = 512;
+
+  /// A row with more than one segment.
+  struct Hub {
+    std::int64_t row = 0;
+    std::int64_t first_segment = 0;
+    std::int64_t segments = 0;
+  };
+
+  std::vector<std::int64_t> chunk_begin;  ///< first row of each chunk, and the number of rows
+  std::vector<Hub> hubs;
+  std::vector<std::int32_t> hub_of_segment;
+  std::int64_t rows = 0;
+  std::int64_t edges = 0;
+  std::int64_t hub_edges = 0;
+  std::int64_t largest_row = 0;
+
+  std::int64_t chunks() const { return static_cast<std::int64_t>(chunk_begin.size()) - 1; }
+  std::int64_t segments() const { return static_cast<std::int64_t>(hub_of_segment.size()); }
+  std::int64_t bytes() const;
+};
+
+/// O(rows). offsets has one entry more than there are rows.
+TraversalPlan make_plan(std::span<const std::int64_t> offsets);
+
+enum class Direction : std::uint8_t { by_destination, by_source };
+
+/// The graph's plan for one direction, from its cache.
+std::shared_ptr<const TraversalPlan> traversal_plan(const Graph& graph, Direction direction);
+
+/// A plan applied to features of a given width.
+struct Schedule {
+  Strategy strategy = Strategy::serial;
+  std::vector<FeatureBlock> blocks;
+  std::int64_t pieces_per_task = 1;
+  bool split = false;  ///< whether hubs are done by segments
+};
+
+/// Picks the strategy unless one is asked for. `result` is the layout's participant that is written.
+Schedule make_schedule(const TraversalPlan& plan, const FeatureLayout& layout, const FeatureLayout::Participant& result,
+                       Strategy requested = Strategy::automatic);
+
+/// What a reduction does with the pieces of a plan.
+struct PieceFunctions {
+  /// Rows begin..end-1; hubs among them only if the schedule does not split them.
+  FunctionRef<void(std::int64_t begin, std::int64_t end, const FeatureBlock& block)> rows;
+  /// One segment, counted over all hubs, of a hub.
+  FunctionRef<void(const TraversalPlan::Hub& hub, std::int64_t segment, const FeatureBlock& block)> segment;
+  /// After all segments of the hub are done.
+  FunctionRef<void(const TraversalPlan::Hub& hub, const FeatureBlock& block)> merge;
+};
+
+void traverse(const TraversalPlan& plan, const Schedule& schedule, const PieceFunctions& functions);
+
+}  // namespace mp
+
+/// What gspmm does by default on this graph with `width` features of each message: for people who tune.
+Strategy chosen_strategy(const Graph& graph, std::int64_t width);
+
+}  // namespace bough

@@ -1,0 +1,228 @@
+#pragma once
+
+#include <algorithm>
+#include <memory>
+
+#include "bough/mp/edge_kernel.h"
+#include "bough/mp/instruction_set.h"
+#include "bough/mp/plan.h"
+
+/// The two traversals: of rows, whose edges are reduced into one result each, and of edges, which each have their own.
+namespace bough::mp {
+
+/// A reduction with a last step: finish(value, number of messages), asked for only if has_finish().
+template <typename Reduce, typename T>
+concept HasFinish = requires(const Reduce& reduce, T value, std::int64_t count) {
+  reduce.has_finish();
+  reduce.finish(value, count);
+};
+
+/// What a row reduction writes.
+template <typename T>
+struct RowResults {
+  T* rows = nullptr;
+  std::int64_t width = 1;
+  std::int32_t* winners = nullptr;  ///< the edge that won, for maximum and minimum; null if nobody asks
+  T empty{};                        ///< for rows without edges
+
+  ResultRow<T> row(std::int64_t number) const {
+    return {rows + number * width, winners == nullptr ? nullptr : winners + number * width};
+  }
+};
+
+template <bool KeepWinner, typename T, typename Kernel, typename Reduce>
+class RowReduction {
+ public:
+  RowReduction(const Adjacency& adjacency, const Kernel& kernel, const Reduce& reduce, const RowResults<T>& results)
+      : adjacency_(adjacency), kernel_(kernel), reduce_(reduce), results_(results) {}
+
+  void run(const TraversalPlan& plan, const Schedule& schedule) {
+    const Scratch scratch(schedule.split ? plan.segments() : 0, results_.width);
+    traverse(plan, schedule,
+             {.rows = [&](std::int64_t begin, std::int64_t end,
+                          const FeatureBlock& block) { reduce_rows(begin, end, block, schedule.split); },
+              .segment =
+                  [&](const TraversalPlan::Hub& hub, std::int64_t segment, const FeatureBlock& block) {
+                    reduce_segment(hub.row, segment - hub.first_segment, block, scratch.row(segment));
+                  },
+              .merge =
+                  [&](const TraversalPlan::Hub& hub, const FeatureBlock& block) {
+                    const ResultRow<T> target = results_.row(hub.row);
+                    copy(scratch.row(hub.first_segment), block, target);
+                    for (std::int64_t i = 1; i < hub.segments; ++i) {
+                      merge(scratch.row(hub.first_segment + i), block, target);
+                    }
+                    finish(hub.row, block);
+                  }});
+  }
+
+ private:
+  static constexpr std::size_t edges_at_once = 4;
+
+  /// Rows for results that are not final.
+  class Scratch {
+   public:
+    Scratch(std::int64_t rows, std::int64_t width)
+        : width_(width),
+          values_(std::make_unique_for_overwrite<T[]>(static_cast<std::size_t>(rows * width))),
+          winners_(std::make_unique_for_overwrite<std::int32_t[]>(KeepWinner ? static_cast<std::size_t>(rows * width)
+                                                                             : 0)) {}
+    ResultRow<T> row(std::int64_t number) const {
+      return {values_.get() + number * width_, KeepWinner ? winners_.get() + number * width_ : nullptr};
+    }
+
+   private:
+    std::int64_t width_;
+    std::unique_ptr<T[]> values_;
+    std::unique_ptr<std::int32_t[]> winners_;
+  };
+
+  std::int64_t degree(std::int64_t row) const { return adjacency_.offsets[row + 1] - adjacency_.offsets[row]; }
+
+  void reduce_rows(std::int64_t begin, std::int64_t end, const FeatureBlock& block, bool skip_hubs) const {
+    reduce_first_segments(begin, end, block);
+    for (std::int64_t row = begin; row < end; ++row) {
+      const std::int64_t edges = degree(row);
+      if (edges == 0) {
+        fill(results_.row(row), block, results_.empty, -1);
+      } else if (edges <= TraversalPlan::segment_edges) {
+        finish(row, block);
+      } else if (!skip_hubs) {
+        reduce_hub(row, block);
+        finish(row, block);
+      }
+    }
+  }
+
+  void reduce_hub(std::int64_t row, const FeatureBlock& block) const {
+    const Scratch scratch(1, results_.width);
+    const std::int64_t segments = num_chunks(degree(row), TraversalPlan::segment_edges);
+    reduce_segment(row, 0, block, results_.row(row));
+    for (std::int64_t segment = 1; segment < segments; ++segment) {
+      reduce_segment(row, segment, block, scratch.row(0));
+      merge(scratch.row(0), block, results_.row(row));
+    }
+  }
+
+  /// All rows that have one segment, into their results.
+  void reduce_first_segments(std::int64_t begin, std::int64_t end, const FeatureBlock& block) const {
+    reduce_segments(begin, end, 0, block, nullptr);
+  }
+  void reduce_segment(std::int64_t row, std::int64_t segment, const FeatureBlock& block, ResultRow<T> target) const {
+    reduce_segments(row, row + 1, segment, block, &target);
+  }
+
+  /// One function for both, since its body is compiled once for every instruction set.
+  void reduce_segments(std::int64_t begin, std::int64_t end, std::int64_t segment, const FeatureBlock& block,
+                       const ResultRow<T>* elsewhere) const {
+    at_best_width([&] {
+      for (std::int64_t row = begin; row < end; ++row) {
+        const std::int64_t first = adjacency_.offsets[row] + segment * TraversalPlan::segment_edges;
+        const std::int64_t last = std::min(adjacency_.offsets[row + 1], first + TraversalPlan::segment_edges);
+        const bool hub = adjacency_.offsets[row + 1] > last;
+        if (first < last && !(hub && elsewhere == nullptr)) {
+          reduce_edges(row, first, last, block, elsewhere == nullptr ? results_.row(row) : *elsewhere);
+        }
+      }
+    });
+  }
+
+  void reduce_edges(std::int64_t row, std::int64_t begin, std::int64_t end, const FeatureBlock& block,
+                    ResultRow<T> target) const {
+    fill(target, block, Reduce::template identity<T>(), static_cast<std::int32_t>(adjacency_.edge_at(begin)));
+    std::int64_t position = begin;
+    if constexpr (Kernel::sums_inner) {
+      LaneSums<T, Reduce, KeepWinner> sums(reduce_);
+      for (; position < end; ++position) {
+        kernel_.template take_sums<KeepWinner>(sums, adjacency_.at(row, position), block, target);
+      }
+      sums.flush();
+    } else {
+      for (; position + static_cast<std::int64_t>(edges_at_once) <= end; position += edges_at_once) {
+        const std::array<EdgeRows, edges_at_once> edges{adjacency_.at(row, position), adjacency_.at(row, position + 1),
+                                                        adjacency_.at(row, position + 2),
+                                                        adjacency_.at(row, position + 3)};
+        kernel_.template take_edges<KeepWinner>(reduce_, edges, block, target);
+      }
+      for (; position < end; ++position) {
+        kernel_.template take_edges<KeepWinner>(reduce_, std::array{adjacency_.at(row, position)}, block, target);
+      }
+    }
+  }
+
+  static void fill(ResultRow<T> target, const FeatureBlock& block, T value, std::int32_t winner) {
+    std::fill(target.values + block.result_begin, target.values + block.result_end, value);
+    if constexpr (KeepWinner) std::fill(target.winners + block.result_begin, target.winners + block.result_end, winner);
+  }
+
+  static void copy(ResultRow<T> from, const FeatureBlock& block, ResultRow<T> to) {
+    std::copy(from.values + block.result_begin, from.values + block.result_end, to.values + block.result_begin);
+    if constexpr (KeepWinner) {
+      std::copy(from.winners + block.result_begin, from.winners + block.result_end, to.winners + block.result_begin);
+    }
+  }
+
+  void merge(ResultRow<T> from, const FeatureBlock& block, ResultRow<T> into) const {
+    for (std::int64_t i = block.result_begin; i < block.result_end; ++i) {
+      std::int32_t unused = 0;
+      if constexpr (KeepWinner) {
+        take<true>(reduce_, into.values[i], into.winners[i], from.values[i], from.winners[i]);
+      } else {
+        take<false>(reduce_, into.values[i], unused, from.values[i], 0);
+      }
+    }
+  }
+
+  void finish(std::int64_t row, const FeatureBlock& block) const {
+    if constexpr (HasFinish<Reduce, T>) {
+      if (!reduce_.has_finish()) return;
+      T* values = results_.row(row).values;
+      const std::int64_t count = degree(row);
+      for (std::int64_t i = block.result_begin; i < block.result_end; ++i) values[i] = reduce_.finish(values[i], count);
+    }
+  }
+
+  Adjacency adjacency_;
+  Kernel kernel_;
+  Reduce reduce_;
+  RowResults<T> results_;
+};
+
+/// Computes the message of every edge into its own row of `results`. Where several features share an element of the
+/// result (`distinct` is false) they are added up in it.
+template <typename T, typename Kernel>
+void map_edges(const EdgeList& edges, const Kernel& kernel, T* results, std::int64_t width, const FeatureBlock& block,
+               bool distinct) {
+  const auto run = [&](const auto& reduce, std::int64_t begin, std::int64_t end) {
+    using Reduce = std::remove_cvref_t<decltype(reduce)>;
+    if constexpr (Kernel::sums_inner) {
+      LaneSums<T, Reduce, false> sums(reduce);
+      for (std::int64_t position = begin; position < end; ++position) {
+        const EdgeRows edge = edges.at(position);
+        T* row = results + edge.number[static_cast<int>(End::edge)] * width;
+        if (!distinct) std::fill_n(row, width, T{0});
+        kernel.template take_sums<false>(sums, edge, block, ResultRow<T>{row});
+      }
+      sums.flush();
+    } else {
+      for (std::int64_t position = begin; position < end; ++position) {
+        const EdgeRows edge = edges.at(position);
+        T* row = results + edge.number[static_cast<int>(End::edge)] * width;
+        if (!distinct) std::fill_n(row, width, T{0});
+        kernel.template take_edges<false>(reduce, std::array{edge}, block, ResultRow<T>{row});
+      }
+    }
+  };
+  const std::int64_t features = (block.outer_end - block.outer_begin) * (block.inner_end - block.inner_begin);
+  parallel_chunks(edges.edges, rows_per_chunk(features + 8, 1 << 16), [&](std::int64_t begin, std::int64_t end) {
+    at_best_width([&] {
+      if (distinct) {
+        run(Assign{}, begin, end);
+      } else {
+        run(Sum{}, begin, end);
+      }
+    });
+  });
+}
+
+}  // namespace bough::mp

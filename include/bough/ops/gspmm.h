@@ -1,0 +1,30 @@
+#pragma once
+
+#include "bough/core/tensor.h"
+#include "bough/graph/graph.h"
+#include "bough/mp/operators.h"
+#include "bough/mp/plan.h"
+
+namespace bough {
+
+struct GspmmOptions {
+  Target lhs = Target::source;
+  Target rhs = Target::edge;
+  double empty_value = 0;  ///< what a destination without in-edges gets
+  Strategy strategy = Strategy::automatic;
+};
+
+/// Messages as in gsddmm, reduced over the in-edges of each destination without ever being stored.
+///
+/// -> [num_dst, C...], where C is the shape of a message. A destination without in-edges gets empty_value, whatever the
+/// reduction. max and min: a NaN message wins. A sum of n messages is added up in segments of 1024, then over the
+/// segments, so its rounding error stays below (1024 + n / 1024) epsilon times the sum of absolute values.
+///
+/// Gradient to both operands, summed over edges and broadcast axes, without atomics. max and min pass it to the winning
+/// edge, of several the one given first, and keep its number [num_dst, C...]; the gradient of prod is right also where
+/// messages are zero, and needs room for one row of features an edge while it runs. Bitwise equal for any number of
+/// threads and for every strategy. O(edges x features).
+Tensor gspmm(const Graph& graph, BinaryOp op, ReduceOp reduce, const Tensor& lhs, const Tensor& rhs = {},
+             const GspmmOptions& options = {});
+
+}  // namespace bough

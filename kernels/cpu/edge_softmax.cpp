@@ -1,0 +1,371 @@
+#include "kernels/cpu/edge_softmax.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/cpu/edge_softmax.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "kernels/cpu/edge_softmax_columns.h"
+#include "kernels/cpu/simd_math-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace bough::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// A table of `columns` numbers side by side is read as one stream: lane l of vector v belongs to column
+/// (v * lanes + l) % columns, which repeats after `period` vectors. So a reduction by column needs `period` registers'
+/// worth of accumulators, whatever the number of columns, and every vector is full.
+template <typename T>
+struct Stream {
+  const hn::ScalableTag<T> d{};
+  std::int64_t lanes, columns, period;
+
+  explicit Stream(std::int64_t num_columns)
+      : lanes(static_cast<std::int64_t>(hn::Lanes(d))),
+        columns(num_columns),
+        period(columns / std::gcd(lanes, columns)) {}
+
+  /// Room for one period.
+  std::int64_t size() const { return period * lanes; }
+
+  /// Calls f(position, place in the period, mask) for each vector of `count` values; the mask is partial in the last.
+  template <typename F>
+  HWY_INLINE void visit(std::int64_t count, const F& f) const {
+    std::int64_t place = 0;
+    const auto all = hn::FirstN(d, static_cast<std::size_t>(lanes));
+    std::int64_t position = 0;
+    for (; position + lanes <= count; position += lanes) {
+      f(position, place, all, std::true_type{});
+      place = place + lanes == size() ? 0 : place + lanes;
+    }
+    if (position < count) {
+      f(position, place, hn::FirstN(d, static_cast<std::size_t>(count - position)), std::false_type{});
+    }
+  }
+
+  template <class M, bool whole>
+  HWY_INLINE auto load(const T* from, M mask, std::integral_constant<bool, whole>) const {
+    if constexpr (whole) {
+      return hn::LoadU(d, from);
+    } else {
+      return hn::MaskedLoad(mask, d, from);
+    }
+  }
+  template <class V, class M, bool whole>
+  HWY_INLINE void store(V value, T* to, M mask, std::integral_constant<bool, whole>) const {
+    if constexpr (whole) {
+      hn::StoreU(value, d, to);
+    } else {
+      hn::BlendedStore(value, mask, d, to);
+    }
+  }
+
+  /// From one period of accumulators to one number for each column.
+  template <typename F>
+  void fold(const T* accumulators, T* results, const F& f) const {
+    std::copy_n(accumulators, columns, results);
+    for (std::int64_t i = columns; i < size(); i += columns) {
+      for (std::int64_t column = 0; column < columns; ++column) {
+        results[column] = f(results[column], accumulators[i + column]);
+      }
+    }
+  }
+  /// From one number for each column to a whole period.
+  void unfold(const T* numbers, T* repeated) const {
+    for (std::int64_t i = 0; i < size(); i += columns) std::copy_n(numbers, columns, repeated + i);
+  }
+};
+
+/// The columns of one row, with room for accumulators.
+template <typename T>
+class SoftmaxColumns {
+ public:
+  SoftmaxColumns(std::int64_t columns, SoftmaxScratch<T>& scratch)
+      : stream_(columns), period_(scratch.period(stream_.size())), shifts_(scratch.shifts(stream_.size())) {}
+
+  void tops(const T* scores, std::int64_t count, T* results) const {
+    const auto& s = stream_;
+    constexpr T lowest = -std::numeric_limits<T>::infinity();
+    std::fill_n(period_, s.size(), lowest);
+    s.visit(count, [&](std::int64_t position, std::int64_t place, auto mask, auto whole) {
+      auto value = s.load(scores + position, mask, whole);
+      if constexpr (!whole) value = hn::IfThenElse(mask, value, hn::Set(s.d, lowest));
+      hn::StoreU(hn::Max(hn::LoadU(s.d, period_ + place), value), s.d, period_ + place);
+    });
+    s.fold(period_, results, [](T a, T b) { return std::max(a, b); });
+  }
+
+  /// Sums of exp(score - top); also stores the terms if asked to.
+  template <bool store>
+  void exponentials(const T* scores, std::int64_t count, const T* tops, T* terms, T* sums) const {
+    const auto& s = stream_;
+    s.unfold(tops, shifts_);
+    std::fill_n(period_, s.size(), T{0});
+    s.visit(count, [&](std::int64_t position, std::int64_t place, auto mask, auto whole) {
+      const auto value = s.load(scores + position, mask, whole);
+      auto term = simd::exp(s.d, hn::Sub(value, hn::LoadU(s.d, shifts_ + place)));
+      if constexpr (store) s.store(term, terms + position, mask, whole);
+      if constexpr (!whole) term = hn::IfThenElseZero(mask, term);
+      hn::StoreU(hn::Add(hn::LoadU(s.d, period_ + place), term), s.d, period_ + place);
+    });
+    s.fold(period_, sums, [](T a, T b) { return a + b; });
+  }
+
+  void scale(T* terms, std::int64_t count, const T* factors) const {
+    const auto& s = stream_;
+    s.unfold(factors, shifts_);
+    s.visit(count, [&](std::int64_t position, std::int64_t place, auto mask, auto whole) {
+      const auto value = s.load(terms + position, mask, whole);
+      s.store(hn::Mul(value, hn::LoadU(s.d, shifts_ + place)), terms + position, mask, whole);
+    });
+  }
+
+  void dots(const T* weights, const T* gradient, std::int64_t count, T* results) const {
+    const auto& s = stream_;
+    std::fill_n(period_, s.size(), T{0});
+    s.visit(count, [&](std::int64_t position, std::int64_t place, auto mask, auto whole) {
+      const auto product = hn::Mul(s.load(weights + position, mask, whole), s.load(gradient + position, mask, whole));
+      hn::StoreU(hn::Add(hn::LoadU(s.d, period_ + place), product), s.d, period_ + place);
+    });
+    s.fold(period_, results, [](T a, T b) { return a + b; });
+  }
+
+  void differences(const T* weights, const T* gradient, std::int64_t count, const T* dots, T* results) const {
+    const auto& s = stream_;
+    s.unfold(dots, shifts_);
+    s.visit(count, [&](std::int64_t position, std::int64_t place, auto mask, auto whole) {
+      const auto difference = hn::Sub(s.load(gradient + position, mask, whole), hn::LoadU(s.d, shifts_ + place));
+      s.store(hn::Mul(s.load(weights + position, mask, whole), difference), results + position, mask, whole);
+    });
+  }
+
+ private:
+  Stream<T> stream_;
+  T* period_;
+  T* shifts_;
+};
+
+/// Rows of edges that need not lie side by side, as one stream.
+template <typename T>
+class EdgeRowsBuffer {
+ public:
+  EdgeRowsBuffer(const mp::Adjacency& edges, const SoftmaxSegment& segment, std::int64_t width)
+      : edges_(edges), segment_(segment), width_(width) {}
+
+  std::int64_t count() const { return (segment_.end - segment_.begin) * width_; }
+  bool in_place() const { return edges_.edge_ids == nullptr; }
+
+  const T* gather(Rows<const T> rows, T* buffer) const {
+    if (in_place()) return rows[segment_.begin];
+    for (std::int64_t position = segment_.begin; position < segment_.end; ++position) {
+      copy_row(rows[edges_.edge_ids[position]], buffer + (position - segment_.begin) * width_);
+    }
+    return buffer;
+  }
+  T* room(Rows<T> rows, T* buffer) const { return in_place() ? rows[segment_.begin] : buffer; }
+  void scatter(const T* buffer, Rows<T> rows) const {
+    if (in_place()) return;
+    for (std::int64_t position = segment_.begin; position < segment_.end; ++position) {
+      copy_row(buffer + (position - segment_.begin) * width_, rows[edges_.edge_ids[position]]);
+    }
+  }
+
+ private:
+  void copy_row(const T* from, T* to) const {
+    for (std::int64_t i = 0; i < width_; ++i) to[i] = from[i];
+  }
+
+  const mp::Adjacency& edges_;
+  SoftmaxSegment segment_;
+  std::int64_t width_;
+};
+
+template <typename T>
+void softmax_segment(const SoftmaxTask<T>& task, const SoftmaxSegment& segment, SoftmaxStep step,
+                     const ColumnState<T>& state, SoftmaxScratch<T>& scratch) {
+  const std::int64_t width = task.values.width;
+  const SoftmaxColumns<T> columns(width, scratch);
+  const EdgeRowsBuffer<T> edges(task.edges, segment, width);
+  const std::int64_t count = edges.count();
+  const T* values = edges.gather(task.values, scratch.first(edges.in_place() ? 0 : count));
+  T* results = edges.room(task.results, scratch.second(edges.in_place() ? 0 : count));
+
+  if (task.forward()) {
+    if (step != SoftmaxStep::write) columns.tops(values, count, state.tops);
+    T* shifts = scratch.third(2 * width);
+    for (std::int64_t column = 0; column < width; ++column) shifts[column] = finite_top(state.tops[column]);
+    if (step == SoftmaxStep::measure) {
+      columns.template exponentials<false>(values, count, shifts, nullptr, state.sums);
+      return;
+    }
+    T* factors = shifts + width;
+    columns.template exponentials<true>(values, count, shifts, results, factors);
+    for (std::int64_t column = 0; column < width; ++column) {
+      factors[column] = share(step == SoftmaxStep::whole ? factors[column] : state.sums[column]);
+    }
+    columns.scale(results, count, factors);
+  } else {
+    const T* gradient = edges.gather(task.gradient, scratch.third(edges.in_place() ? 0 : count));
+    if (step != SoftmaxStep::write) columns.dots(values, gradient, count, state.sums);
+    if (step == SoftmaxStep::measure) return;
+    columns.differences(values, gradient, count, state.sums, results);
+  }
+  edges.scatter(results, task.results);
+}
+
+template <typename T>
+void softmax_rows(const SoftmaxTask<T>& task, std::int64_t begin, std::int64_t end) {
+  const std::int64_t width = task.values.width;
+  SoftmaxScratch<T> scratch;
+  std::vector<T> state(static_cast<std::size_t>(2 * width));
+  for (std::int64_t row = begin; row < end; ++row) {
+    const SoftmaxSegment segment{task.edges.offsets[row], task.edges.offsets[row + 1]};
+    const std::int64_t edges = segment.end - segment.begin;
+    if (edges == 0 || edges > mp::TraversalPlan::segment_edges) continue;
+    softmax_segment(task, segment, SoftmaxStep::whole, {state.data(), state.data() + width}, scratch);
+  }
+}
+
+void softmax_rows_float(const SoftmaxTask<float>& task, std::int64_t begin, std::int64_t end) {
+  softmax_rows(task, begin, end);
+}
+void softmax_rows_double(const SoftmaxTask<double>& task, std::int64_t begin, std::int64_t end) {
+  softmax_rows(task, begin, end);
+}
+void softmax_segment_float(const SoftmaxTask<float>& task, const SoftmaxSegment& segment, SoftmaxStep step,
+                           const ColumnState<float>& state) {
+  SoftmaxScratch<float> scratch;
+  softmax_segment(task, segment, step, state, scratch);
+}
+void softmax_segment_double(const SoftmaxTask<double>& task, const SoftmaxSegment& segment, SoftmaxStep step,
+                            const ColumnState<double>& state) {
+  SoftmaxScratch<double> scratch;
+  softmax_segment(task, segment, step, state, scratch);
+}
+
+}  // namespace bough::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace bough {
+
+HWY_EXPORT(softmax_rows_float);
+HWY_EXPORT(softmax_rows_double);
+HWY_EXPORT(softmax_segment_float);
+HWY_EXPORT(softmax_segment_double);
+
+namespace {
+
+template <typename T>
+void run_rows(const SoftmaxTask<T>& task, std::int64_t begin, std::int64_t end) {
+  if constexpr (std::is_same_v<T, float>) {
+    HWY_DYNAMIC_DISPATCH(softmax_rows_float)(task, begin, end);
+  } else {
+    HWY_DYNAMIC_DISPATCH(softmax_rows_double)(task, begin, end);
+  }
+}
+
+template <typename T>
+void run_segment(const SoftmaxTask<T>& task, const SoftmaxSegment& segment, SoftmaxStep step,
+                 const ColumnState<T>& state) {
+  if constexpr (std::is_same_v<T, float>) {
+    HWY_DYNAMIC_DISPATCH(softmax_segment_float)(task, segment, step, state);
+  } else {
+    HWY_DYNAMIC_DISPATCH(softmax_segment_double)(task, segment, step, state);
+  }
+}
+
+/// States of segments or rows, side by side.
+template <typename T>
+class ColumnStates {
+ public:
+  ColumnStates(std::int64_t count, std::int64_t width)
+      : width_(width), tops_(static_cast<std::size_t>(count * width)), sums_(tops_.size()) {}
+  ColumnState<T> operator[](std::int64_t i) { return {tops_.data() + i * width_, sums_.data() + i * width_}; }
+
+ private:
+  std::int64_t width_;
+  std::vector<T> tops_, sums_;
+};
+
+/// The state of a row from those of its segments, in order.
+template <typename T>
+void merge_states(const mp::TraversalPlan::Hub& hub, bool forward, std::int64_t width, ColumnStates<T>& segments,
+                  const ColumnState<T>& row) {
+  for (std::int64_t column = 0; column < width; ++column) {
+    T top = -std::numeric_limits<T>::infinity();
+    T sum = 0;
+    for (std::int64_t i = 0; i < hub.segments; ++i) top = std::max(top, segments[hub.first_segment + i].tops[column]);
+    for (std::int64_t i = 0; i < hub.segments; ++i) {
+      const ColumnState<T> part = segments[hub.first_segment + i];
+      sum += forward ? part.sums[column] * std::exp(part.tops[column] - finite_top(top)) : part.sums[column];
+    }
+    row.tops[column] = top;
+    row.sums[column] = sum;
+  }
+}
+
+template <typename T>
+void run_softmax(const SoftmaxTask<T>& task, const mp::TraversalPlan& plan) {
+  const std::int64_t width = task.values.width;
+  if (width == 0 || plan.edges == 0) return;
+  const Shape row{width};
+  const mp::FeatureLayout layout = mp::line_up(row, std::span(&row, 1));
+  mp::Schedule schedule = mp::make_schedule(plan, layout, layout.participants[0]);
+  schedule.split = !plan.hubs.empty();  // always: hubs are measured by segments, then written
+
+  ColumnStates<T> segments(plan.segments(), width);
+  ColumnStates<T> hubs(static_cast<std::int64_t>(plan.hubs.size()), width);
+  const auto edges_of = [&](const mp::TraversalPlan::Hub& hub, std::int64_t segment) {
+    const std::int64_t begin =
+        task.edges.offsets[hub.row] + (segment - hub.first_segment) * mp::TraversalPlan::segment_edges;
+    return SoftmaxSegment{begin, std::min(task.edges.offsets[hub.row + 1], begin + mp::TraversalPlan::segment_edges)};
+  };
+  mp::traverse(
+      plan, schedule,
+      {.rows = [&](std::int64_t begin, std::int64_t end, const mp::FeatureBlock&) { run_rows(task, begin, end); },
+       .segment =
+           [&](const mp::TraversalPlan::Hub& hub, std::int64_t segment, const mp::FeatureBlock&) {
+             run_segment(task, edges_of(hub, segment), SoftmaxStep::measure, segments[segment]);
+           },
+       .merge =
+           [&](const mp::TraversalPlan::Hub& hub, const mp::FeatureBlock&) {
+             merge_states(hub, task.forward(), width, segments, hubs[&hub - plan.hubs.data()]);
+           }});
+  parallel_chunks(plan.segments(), schedule.pieces_per_task, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t segment = begin; segment < end; ++segment) {
+      const std::int32_t hub = plan.hub_of_segment[static_cast<std::size_t>(segment)];
+      run_segment(task, edges_of(plan.hubs[static_cast<std::size_t>(hub)], segment), SoftmaxStep::write, hubs[hub]);
+    }
+  });
+}
+
+}  // namespace
+
+template <typename T>
+void edge_softmax(Cpu, const mp::Adjacency& edges, const mp::TraversalPlan& plan, Rows<const T> scores,
+                  Rows<T> weights) {
+  run_softmax(SoftmaxTask<T>{edges, scores, {}, weights}, plan);
+}
+
+template <typename T>
+void edge_softmax_backward(Cpu, const mp::Adjacency& edges, const mp::TraversalPlan& plan, Rows<const T> weights,
+                           Rows<const T> gradient, Rows<T> score_gradient) {
+  run_softmax(SoftmaxTask<T>{edges, weights, gradient, score_gradient}, plan);
+}
+
+template void edge_softmax(Cpu, const mp::Adjacency&, const mp::TraversalPlan&, Rows<const float>, Rows<float>);
+template void edge_softmax(Cpu, const mp::Adjacency&, const mp::TraversalPlan&, Rows<const double>, Rows<double>);
+template void edge_softmax_backward(Cpu, const mp::Adjacency&, const mp::TraversalPlan&, Rows<const float>,
+                                    Rows<const float>, Rows<float>);
+template void edge_softmax_backward(Cpu, const mp::Adjacency&, const mp::TraversalPlan&, Rows<const double>,
+                                    Rows<const double>, Rows<double>);
+
+}  // namespace bough
+#endif

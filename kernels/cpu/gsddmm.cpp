@@ -1,0 +1,25 @@
+#include "kernels/cpu/gsddmm.h"
+
+#include "bough/mp/row_reduction.h"
+
+namespace bough {
+
+template <typename T>
+void gsddmm(Cpu, const GsddmmArguments<T>& arguments) {
+  const mp::FeatureLayout& layout = arguments.message.layout;
+  const mp::FeatureLayout::Participant& result = arguments.message.result();
+  const auto run = [&](const auto& kernel) {
+    mp::map_edges(arguments.edges, kernel, arguments.results, result.width, mp::cut_features(layout, result, 1).front(),
+                  result.distinct);
+  };
+  if (arguments.message.winners != nullptr) {
+    with_winner_message(arguments.message, run);
+  } else {
+    with_message(arguments.message, run);
+  }
+}
+
+template void gsddmm(Cpu, const GsddmmArguments<float>&);
+template void gsddmm(Cpu, const GsddmmArguments<double>&);
+
+}  // namespace bough

@@ -1,0 +1,19 @@
+#pragma once
+
+#include "kernels/cpu/message_dispatch.h"
+#include "kernels/on_device.h"
+
+namespace bough {
+
+template <typename T>
+struct GsddmmArguments {
+  mp::EdgeList edges;
+  MessageArguments<T> message;
+  T* results = nullptr;  ///< one row for each edge
+};
+
+/// The message of every edge. Features that share an element of the result add up in it. float and double.
+template <typename T>
+void gsddmm(Cpu, const GsddmmArguments<T>& arguments);
+
+}  // namespace bough

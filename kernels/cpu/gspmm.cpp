@@ -1,0 +1,24 @@
+#include "kernels/cpu/gspmm.h"
+
+namespace bough {
+
+template <typename T>
+void gspmm(Cpu, const GspmmArguments<T>& arguments) {
+  if (arguments.message.winners != nullptr) return reduce_winners(arguments);
+  switch (arguments.reduce) {
+    case ReduceOp::sum:
+    case ReduceOp::mean:
+      return reduce_sum(arguments);
+    case ReduceOp::max:
+      return reduce_max(arguments);
+    case ReduceOp::min:
+      return reduce_min(arguments);
+    case ReduceOp::prod:
+      return reduce_prod(arguments);
+  }
+}
+
+template void gspmm(Cpu, const GspmmArguments<float>&);
+template void gspmm(Cpu, const GspmmArguments<double>&);
+
+}  // namespace bough

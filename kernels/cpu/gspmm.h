@@ -1,0 +1,56 @@
+#pragma once
+
+#include "bough/mp/plan.h"
+#include "bough/mp/row_reduction.h"
+#include "kernels/cpu/message_dispatch.h"
+#include "kernels/on_device.h"
+
+namespace bough {
+
+template <typename T>
+struct GspmmArguments {
+  mp::Adjacency edges;
+  const mp::TraversalPlan& plan;
+  Strategy strategy = Strategy::automatic;
+  MessageArguments<T> message;
+  ReduceOp reduce = ReduceOp::sum;
+  mp::RowResults<T> results;  ///< winners may be asked of max and min
+};
+
+/// Messages reduced by row. float and double.
+template <typename T>
+void gspmm(Cpu, const GspmmArguments<T>& arguments);
+
+/// By reduction, each compiled in a file of its own.
+template <typename T>
+void reduce_sum(const GspmmArguments<T>& arguments);
+template <typename T>
+void reduce_max(const GspmmArguments<T>& arguments);
+template <typename T>
+void reduce_min(const GspmmArguments<T>& arguments);
+template <typename T>
+void reduce_prod(const GspmmArguments<T>& arguments);
+/// The sum of gradients that only winners receive.
+template <typename T>
+void reduce_winners(const GspmmArguments<T>& arguments);
+
+/// The traversal for one message and one reduction.
+template <bool KeepWinner, typename T, typename Kernel, typename Reduce>
+void reduce_rows(const GspmmArguments<T>& arguments, const Kernel& kernel, const Reduce& reduce) {
+  const mp::Schedule schedule =
+      mp::make_schedule(arguments.plan, arguments.message.layout, arguments.message.result(), arguments.strategy);
+  mp::RowReduction<KeepWinner, T, Kernel, Reduce>(arguments.edges, kernel, reduce, arguments.results)
+      .run(arguments.plan, schedule);
+}
+
+template <typename T, typename Reduce>
+void reduce_with(const GspmmArguments<T>& arguments, const Reduce& reduce) {
+  with_message(arguments.message, [&](const auto& kernel) {
+    if constexpr (mp::Selects<Reduce>) {
+      if (arguments.results.winners != nullptr) return reduce_rows<true>(arguments, kernel, reduce);
+    }
+    reduce_rows<false>(arguments, kernel, reduce);
+  });
+}
+
+}  // namespace bough

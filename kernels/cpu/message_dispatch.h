@@ -1,0 +1,141 @@
+#pragma once
+
+#include <tuple>
+
+#include "bough/mp/edge_kernel.h"
+#include "bough/mp/operators.h"
+
+/// From run-time descriptions of messages to the templates in bough/mp: the one place where operators, broadcasting and
+/// types meet.
+namespace bough {
+
+template <typename T>
+struct OperandRows {
+  const T* rows = nullptr;
+  mp::End end = mp::End::edge;
+};
+
+/// A message of one or two operands. The layout's participants are the operands, then the result.
+template <typename T>
+struct MessageArguments {
+  BinaryOp op = BinaryOp::copy_lhs;  ///< never copy_rhs; dot is mul with a result that lacks the inner axis
+  OperandRows<T> lhs = {};
+  OperandRows<T> rhs = {};
+  /// If given, lhs is the gradient of a maximum or minimum, and only the edges that won receive it.
+  const std::int32_t* winners = nullptr;
+  const mp::FeatureLayout& layout;
+
+  const mp::FeatureLayout::Participant& result() const { return layout.participants.back(); }
+};
+
+template <int Step, typename T, typename Rows>
+mp::Operand<T, Step> operand(const Rows* rows, mp::End end, const mp::FeatureLayout::Participant& features) {
+  return {rows, features.width, end, features.offsets.data()};
+}
+
+template <int ResultStep, typename T, typename Message, typename... Operands>
+auto make_kernel(const Message& message, const std::tuple<Operands...>& operands,
+                 const mp::FeatureLayout::Participant& result) {
+  return mp::EdgeKernel<T, ResultStep, Message, Operands...>{message, operands, result.offsets.data()};
+}
+
+/// Messages that read lhs as it is.
+struct PlainLeft {
+  template <typename Message>
+  static Message wrap(const Message& message) {
+    return message;
+  }
+  template <int Step, typename T>
+  static auto lhs(const MessageArguments<T>& arguments) {
+    return std::make_tuple(operand<Step, T>(arguments.lhs.rows, arguments.lhs.end, arguments.layout.participants[0]));
+  }
+};
+
+/// Messages that read lhs only where the edge has won.
+struct WinnersOnly {
+  template <typename Message>
+  static mp::FromWinner<Message> wrap(const Message& message) {
+    return {message};
+  }
+  template <int Step, typename T>
+  static auto lhs(const MessageArguments<T>& arguments) {
+    const mp::FeatureLayout::Participant& features = arguments.layout.participants[0];
+    return std::make_tuple(operand<Step, T>(arguments.lhs.rows, arguments.lhs.end, features),
+                           operand<Step, std::int32_t>(arguments.winners, arguments.lhs.end, features));
+  }
+};
+
+template <typename Left, int ResultStep, int LeftStep, int RightStep, typename T, typename Message, typename F>
+void with_two_operands(const Message& message, const MessageArguments<T>& arguments, F&& f) {
+  const auto operands = std::tuple_cat(
+      Left::template lhs<LeftStep>(arguments),
+      std::make_tuple(operand<RightStep, T>(arguments.rhs.rows, arguments.rhs.end, arguments.layout.participants[1])));
+  f(make_kernel<ResultStep, T>(Left::wrap(message), operands, arguments.result()));
+}
+
+/// Element by element: at most one of the operands lacks the inner axis.
+template <typename Left, typename T, typename Message, typename F>
+void with_elementwise(const Message& message, const MessageArguments<T>& arguments, F&& f) {
+  if (arguments.layout.participants[0].step == 0) {
+    with_two_operands<Left, 1, 0, 1>(message, arguments, f);
+  } else if (arguments.layout.participants[1].step == 0) {
+    with_two_operands<Left, 1, 1, 0>(message, arguments, f);
+  } else {
+    with_two_operands<Left, 1, 1, 1>(message, arguments, f);
+  }
+}
+
+/// The same, or summed over the inner axis, which then both operands have.
+template <typename Left, typename T, typename Message, typename F>
+void with_elementwise_or_summed(const Message& message, const MessageArguments<T>& arguments, F&& f) {
+  if (arguments.result().step == 0) {
+    with_two_operands<Left, 0, 1, 1>(message, arguments, f);
+  } else {
+    with_elementwise<Left>(message, arguments, f);
+  }
+}
+
+template <typename Left, typename T, typename F>
+void with_copy(const MessageArguments<T>& arguments, F&& f) {
+  const auto operands = Left::template lhs<1>(arguments);
+  if (arguments.result().step == 0) {
+    f(make_kernel<0, T>(Left::wrap(mp::Copy{}), operands, arguments.result()));
+  } else {
+    f(make_kernel<1, T>(Left::wrap(mp::Copy{}), operands, arguments.result()));
+  }
+}
+
+/// Calls f(kernel) with the EdgeKernel for these messages.
+template <typename T, typename F>
+void with_message(const MessageArguments<T>& arguments, F&& f) {
+  switch (arguments.op) {
+    case BinaryOp::add:
+      return with_elementwise<PlainLeft>(mp::Add{}, arguments, f);
+    case BinaryOp::sub:
+      return with_elementwise<PlainLeft>(mp::Subtract{}, arguments, f);
+    case BinaryOp::mul:
+    case BinaryOp::dot:
+      return with_elementwise_or_summed<PlainLeft>(mp::Multiply{}, arguments, f);
+    case BinaryOp::div:
+      return with_elementwise_or_summed<PlainLeft>(mp::Divide{}, arguments, f);
+    case BinaryOp::copy_lhs:
+    case BinaryOp::copy_rhs:
+      return with_copy<PlainLeft>(arguments, f);
+  }
+}
+
+/// The same for gradients that only the winning edges receive: products, quotients and copies.
+template <typename T, typename F>
+void with_winner_message(const MessageArguments<T>& arguments, F&& f) {
+  switch (arguments.op) {
+    case BinaryOp::div:
+      return with_elementwise_or_summed<WinnersOnly>(mp::Divide{}, arguments, f);
+    case BinaryOp::copy_lhs:
+    case BinaryOp::copy_rhs:
+      return with_copy<WinnersOnly>(arguments, f);
+    default:
+      return with_elementwise_or_summed<WinnersOnly>(mp::Multiply{}, arguments, f);
+  }
+}
+
+}  // namespace bough

@@ -1,0 +1,22 @@
+#pragma once
+
+#include "bough/mp/adjacency.h"
+#include "kernels/on_device.h"
+#include "kernels/views.h"
+
+namespace bough {
+
+/// What each row of a segment gets back from the segment's gradient.
+template <typename T>
+struct SegmentGradient {
+  mp::Adjacency segments;
+  Rows<const T> gradient;
+  const std::int32_t* winners = nullptr;  ///< if given, only the row that won a feature gets it
+  bool mean = false;                      ///< divided by the number of rows
+};
+
+/// float and double.
+template <typename T>
+void spread_segments(Cpu, const SegmentGradient<T>& gradient, Rows<T> values);
+
+}  // namespace bough

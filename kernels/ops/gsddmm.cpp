@@ -1,0 +1,60 @@
+#include "bough/ops/gsddmm.h"
+
+#include "bough/autograd/autograd.h"
+#include "kernels/cpu/gsddmm.h"
+#include "kernels/on_device.h"
+#include "kernels/ops/message.h"
+
+namespace bough {
+namespace {
+
+Tensor messages_of(const Graph& graph, const Message& message) {
+  const Side& first = message.op == BinaryOp::copy_rhs ? message.rhs : message.lhs;
+  Tensor result =
+      Tensor::empty(mp::with_rows(graph.num_edges(), message.row), first.tensor.dtype(), first.tensor.device());
+  if (message.sums_over_nothing()) return result.zero();
+  if (result.elements() == 0) return result;
+
+  std::vector<Shape> shapes{mp::row_shape(first.tensor.shape())};
+  const bool both = message.lhs.tensor.defined() && message.rhs.tensor.defined();
+  if (both) shapes.push_back(message.rhs_row);
+  shapes.push_back(message.row);
+  const mp::FeatureLayout layout = mp::line_up(message.common, shapes);
+  const bool reads_destinations =
+      first.target == Target::destination || (both && message.rhs.target == Target::destination);
+
+  on_device("gsddmm", result, [&]<typename T>(auto backend, TypeTag<T>) {
+    gsddmm(backend, GsddmmArguments<T>{.edges = edge_list(graph, reads_destinations),
+                                       .message = {.op = message.op,
+                                                   .lhs = {first.tensor.data<T>(), end_by_destination(first.target)},
+                                                   .rhs = {both ? message.rhs.tensor.data<T>() : nullptr,
+                                                           end_by_destination(message.rhs.target)},
+                                                   .layout = layout},
+                                       .results = result.data<T>()});
+  });
+  return result;
+}
+
+}  // namespace
+
+Tensor gsddmm(const Graph& graph, BinaryOp op, const Tensor& lhs, const Tensor& rhs, const GsddmmOptions& options) {
+  const Message message = checked_message("gsddmm", graph, op, {lhs, options.lhs}, {rhs, options.rhs});
+  Tensor result = messages_of(graph, message);
+  if (!should_record({message.lhs.tensor, message.rhs.tensor})) return result;
+
+  const auto [saved_lhs, saved_rhs] = saved_operands(message);
+  return record({.name = "gsddmm",
+                 .inputs = {message.lhs.tensor, message.rhs.tensor},
+                 .saved = {saved_lhs, saved_rhs},
+                 .backward = [graph, kept = without_tensors(message)](const BackwardCall& call) -> Gradients {
+                   Message restored = kept;
+                   restored.lhs.tensor = call.saved(0);
+                   restored.rhs.tensor = call.saved(1);
+                   auto [dlhs, drhs] = operand_gradients(graph, restored, {{call.gradient(), Target::edge}},
+                                                         call.needs(0), call.needs(1));
+                   return {dlhs, drhs};
+                 }},
+                result);
+}
+
+}  // namespace bough

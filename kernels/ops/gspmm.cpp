@@ -1,0 +1,145 @@
+#include "bough/ops/gspmm.h"
+
+#include "bough/autograd/autograd.h"
+#include "bough/ops/arithmetic.h"
+#include "bough/ops/gsddmm.h"
+#include "kernels/cpu/gspmm.h"
+#include "kernels/cpu/gspmm_product_gradient.h"
+#include "kernels/on_device.h"
+#include "kernels/ops/message.h"
+#include "kernels/views.h"
+
+namespace bough {
+namespace {
+
+struct Reduced {
+  Tensor result;
+  Tensor winners;  ///< defined if asked for
+};
+
+/// Rows of an empty sum: zeros where there are edges, the empty value elsewhere.
+void fill_rows(const Graph& graph, double empty_value, Tensor& result) {
+  const CscView csc = graph.csc(EdgeIds::implied);
+  on_device("gspmm", result, [&]<typename T>(auto, TypeTag<T>) {
+    const Rows<T> rows = rows_of<T>(result);
+    for (std::int64_t row = 0; row < rows.count; ++row) {
+      std::fill_n(rows[row], rows.width, csc.degree(row) == 0 ? static_cast<T>(empty_value) : T{0});
+    }
+  });
+}
+
+Reduced reduced_messages(const Graph& graph, const Message& message, ReduceOp reduce, const GspmmOptions& options,
+                         bool keep_winners) {
+  const bool both = message.lhs.tensor.defined() && message.rhs.tensor.defined();
+  const Side& first = message.op == BinaryOp::copy_rhs ? message.rhs : message.lhs;
+  const Shape shape = mp::with_rows(graph.num_dst(), message.row);
+  Reduced reduced{Tensor::empty(shape, first.tensor.dtype(), first.tensor.device()), {}};
+  if (keep_winners) reduced.winners = Tensor::empty(shape, DType::int32, first.tensor.device());
+  if (message.sums_over_nothing()) {
+    fill_rows(graph, options.empty_value, reduced.result);
+    if (keep_winners) reduced.winners.fill(-1);
+    return reduced;
+  }
+  if (shape.elements() == 0) return reduced;
+
+  std::vector<Shape> shapes{mp::row_shape(first.tensor.shape())};
+  if (both) shapes.push_back(message.rhs_row);
+  shapes.push_back(message.row);
+  const mp::FeatureLayout layout = mp::line_up(message.common, shapes);
+  const auto plan = mp::traversal_plan(graph, mp::Direction::by_destination);
+
+  on_device("gspmm", reduced.result, [&]<typename T>(auto backend, TypeTag<T>) {
+    gspmm(backend,
+          GspmmArguments<T>{.edges = mp::adjacency_of(graph.csc(EdgeIds::implied)),
+                            .plan = *plan,
+                            .strategy = options.strategy,
+                            .message = {.op = message.op,
+                                        .lhs = {first.tensor.data<T>(), end_by_destination(first.target)},
+                                        .rhs = {both ? message.rhs.tensor.data<T>() : nullptr,
+                                                end_by_destination(message.rhs.target)},
+                                        .layout = layout},
+                            .reduce = reduce,
+                            .results = {.rows = reduced.result.data<T>(),
+                                        .width = message.row.elements(),
+                                        .winners = keep_winners ? reduced.winners.data<std::int32_t>() : nullptr,
+                                        .empty = static_cast<T>(options.empty_value)}});
+  });
+  return reduced;
+}
+
+/// The gradient of the result divided by the number of messages behind it.
+Tensor divided_by_degree(const Graph& graph, const Tensor& gradient) {
+  Tensor divided = empty_like(gradient);
+  const CscView csc = graph.csc(EdgeIds::implied);
+  on_device("gspmm", gradient, [&]<typename T>(auto, TypeTag<T>) {
+    const Rows<const T> from = rows_of<T>(gradient);
+    const Rows<T> to = rows_of<T>(divided);
+    parallel_chunks(from.count, rows_per_chunk(from.width), [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t row = begin; row < end; ++row) {
+        const T count = static_cast<T>(std::max<std::int64_t>(1, csc.degree(row)));
+        for (std::int64_t i = 0; i < from.width; ++i) to[row][i] = from[row][i] / count;
+      }
+    });
+  });
+  return divided;
+}
+
+Tensor product_message_gradient(const Graph& graph, const Message& message, const Tensor& gradient) {
+  const Tensor messages = gsddmm(graph, message.op, message.lhs.tensor, message.rhs.tensor,
+                                 {.lhs = message.lhs.target, .rhs = message.rhs.target});
+  Tensor message_gradient = empty_like(messages);
+  const auto plan = mp::traversal_plan(graph, mp::Direction::by_destination);
+  on_device("gspmm", gradient, [&]<typename T>(auto backend, TypeTag<T>) {
+    product_gradient(backend, mp::adjacency_of(graph.csc(EdgeIds::implied)), *plan, rows_of<T>(std::as_const(messages)),
+                     rows_of<T>(gradient), rows_of<T>(message_gradient));
+  });
+  return message_gradient;
+}
+
+/// What flows back into the messages, as a tensor of the smallest size that says it.
+MessageGradient message_gradient(const Graph& graph, const Message& message, ReduceOp reduce, const Tensor& gradient,
+                                 const Tensor& winners) {
+  switch (reduce) {
+    case ReduceOp::sum:
+    case ReduceOp::max:
+    case ReduceOp::min:
+      return {{gradient, Target::destination}, winners};
+    case ReduceOp::mean:
+      return {{divided_by_degree(graph, gradient), Target::destination}};
+    case ReduceOp::prod:
+      break;
+  }
+  return {{product_message_gradient(graph, message, gradient), Target::edge}};
+}
+
+}  // namespace
+
+Tensor gspmm(const Graph& graph, BinaryOp op, ReduceOp reduce, const Tensor& lhs, const Tensor& rhs,
+             const GspmmOptions& options) {
+  const Message message = checked_message("gspmm", graph, op, {lhs, options.lhs}, {rhs, options.rhs});
+  const bool recorded = should_record({message.lhs.tensor, message.rhs.tensor});
+  const bool selects = reduce == ReduceOp::max || reduce == ReduceOp::min;
+  Reduced reduced = reduced_messages(graph, message, reduce, options, recorded && selects);
+  if (!recorded) return reduced.result;
+
+  auto [saved_lhs, saved_rhs] = saved_operands(message);
+  if (reduce == ReduceOp::prod) {  // its gradient needs the messages again
+    saved_lhs = message.lhs.tensor;
+    saved_rhs = message.rhs.tensor;
+  }
+  return record({.name = "gspmm",
+                 .inputs = {message.lhs.tensor, message.rhs.tensor},
+                 .saved = {saved_lhs, saved_rhs, reduced.winners},
+                 .backward = [graph, reduce, kept = without_tensors(message)](const BackwardCall& call) -> Gradients {
+                   Message restored = kept;
+                   restored.lhs.tensor = call.saved(0);
+                   restored.rhs.tensor = call.saved(1);
+                   const MessageGradient gradient =
+                       message_gradient(graph, restored, reduce, call.gradient(), call.saved(2));
+                   auto [dlhs, drhs] = operand_gradients(graph, restored, gradient, call.needs(0), call.needs(1));
+                   return {dlhs, drhs};
+                 }},
+                reduced.result);
+}
+
+}  // namespace bough

@@ -1,0 +1,138 @@
+#include "bough/mp/plan.h"
+
+#include <algorithm>
+
+namespace bough {
+namespace {
+
+/// Elements of messages below which one thread is faster than several.
+constexpr std::int64_t serial_work = 1 << 16;
+/// Elements of messages of one task.
+constexpr std::int64_t task_work = 1 << 16;
+/// From this width on, features are cut into blocks whose row of results stays in the first-level cache.
+constexpr std::int64_t wide_features = 8192;
+constexpr std::int64_t block_features = 4096;
+
+}  // namespace
+
+std::string_view name_of(Strategy strategy) {
+  switch (strategy) {
+    case Strategy::automatic:
+      return "automatic";
+    case Strategy::serial:
+      return "serial";
+    case Strategy::rows:
+      return "rows";
+    case Strategy::split_hubs:
+      return "split_hubs";
+    case Strategy::features:
+      return "features";
+  }
+  return "?";
+}
+
+namespace mp {
+
+std::int64_t TraversalPlan::bytes() const {
+  return static_cast<std::int64_t>(sizeof(*this) + chunk_begin.size() * sizeof(chunk_begin[0]) +
+                                   hubs.size() * sizeof(Hub) + hub_of_segment.size() * sizeof(hub_of_segment[0]));
+}
+
+TraversalPlan make_plan(std::span<const std::int64_t> offsets) {
+  TraversalPlan plan;
+  plan.rows = static_cast<std::int64_t>(offsets.size()) - 1;
+  plan.edges = offsets.back() - offsets.front();
+  plan.chunk_begin.push_back(0);
+  std::int64_t cost = 0;
+  for (std::int64_t row = 0; row < plan.rows; ++row) {
+    const std::int64_t edges = offsets[static_cast<std::size_t>(row) + 1] - offsets[static_cast<std::size_t>(row)];
+    plan.largest_row = std::max(plan.largest_row, edges);
+    cost += 1 + (edges > TraversalPlan::segment_edges ? 0 : edges);  // hubs are done elsewhere
+    if (edges > TraversalPlan::segment_edges) {
+      const std::int64_t segments = num_chunks(edges, TraversalPlan::segment_edges);
+      const auto hub = static_cast<std::int32_t>(plan.hubs.size());
+      plan.hubs.push_back({row, plan.segments(), segments});
+      plan.hub_of_segment.insert(plan.hub_of_segment.end(), static_cast<std::size_t>(segments), hub);
+      plan.hub_edges += edges;
+    }
+    if (cost >= TraversalPlan::chunk_cost) {
+      plan.chunk_begin.push_back(row + 1);
+      cost = 0;
+    }
+  }
+  if (plan.chunk_begin.back() != plan.rows) plan.chunk_begin.push_back(plan.rows);
+  return plan;
+}
+
+std::shared_ptr<const TraversalPlan> traversal_plan(const Graph& graph, Direction direction) {
+  const bool by_destination = direction == Direction::by_destination;
+  return graph.cached<TraversalPlan>(
+      [&] {
+        return make_plan(by_destination ? graph.csc(EdgeIds::implied).offsets : graph.csr(EdgeIds::implied).offsets);
+      },
+      by_destination ? 0 : 1);
+}
+
+Schedule make_schedule(const TraversalPlan& plan, const FeatureLayout& layout, const FeatureLayout::Participant& result,
+                       Strategy requested) {
+  const std::int64_t width = std::max<std::int64_t>(1, layout.outer * layout.inner);
+  const std::int64_t work = (plan.edges + plan.rows) * width;
+  Schedule schedule;
+  schedule.strategy = requested;
+  if (requested == Strategy::automatic) {
+    if (work <= serial_work) {
+      schedule.strategy = Strategy::serial;
+    } else if (width >= wide_features) {
+      schedule.strategy = Strategy::features;
+    } else {
+      schedule.strategy = plan.hubs.empty() ? Strategy::rows : Strategy::split_hubs;
+    }
+  }
+  const bool by_features = schedule.strategy == Strategy::features;
+  schedule.split = schedule.strategy == Strategy::split_hubs;
+  schedule.blocks = cut_features(layout, result, by_features ? std::max<std::int64_t>(8, width / block_features) : 1);
+  const std::int64_t block_width = std::max<std::int64_t>(1, width / static_cast<std::int64_t>(schedule.blocks.size()));
+  schedule.pieces_per_task = schedule.strategy == Strategy::serial
+                                 ? plan.chunks() + plan.segments() + 1
+                                 : rows_per_chunk(TraversalPlan::chunk_cost * block_width, task_work);
+  return schedule;
+}
+
+void traverse(const TraversalPlan& plan, const Schedule& schedule, const PieceFunctions& functions) {
+  // Segments first: they are the largest pieces.
+  const std::int64_t segments = schedule.split ? plan.segments() : 0;
+  const std::int64_t pieces = segments + plan.chunks();
+  const auto blocks = static_cast<std::int64_t>(schedule.blocks.size());
+  parallel_chunks(pieces * blocks, schedule.pieces_per_task, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const FeatureBlock& block = schedule.blocks[static_cast<std::size_t>(i / pieces)];
+      const std::int64_t piece = i % pieces;
+      if (piece < segments) {
+        const auto hub = static_cast<std::size_t>(plan.hub_of_segment[static_cast<std::size_t>(piece)]);
+        functions.segment(plan.hubs[hub], piece, block);
+      } else {
+        const auto chunk = static_cast<std::size_t>(piece - segments);
+        functions.rows(plan.chunk_begin[chunk], plan.chunk_begin[chunk + 1], block);
+      }
+    }
+  });
+  if (segments == 0) return;
+  const auto hubs = static_cast<std::int64_t>(plan.hubs.size());
+  parallel_chunks(hubs * blocks, 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      functions.merge(plan.hubs[static_cast<std::size_t>(i % hubs)],
+                      schedule.blocks[static_cast<std::size_t>(i / hubs)]);
+    }
+  });
+}
+
+}  // namespace mp
+
+Strategy chosen_strategy(const Graph& graph, std::int64_t width) {
+  const Shape row{width};
+  const mp::FeatureLayout layout = mp::line_up(row, std::span(&row, 1));
+  return mp::make_schedule(*mp::traversal_plan(graph, mp::Direction::by_destination), layout, layout.participants[0])
+      .strategy;
+}
+
+}  // namespace bough
