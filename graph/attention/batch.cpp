@@ -59,6 +59,14 @@ void reserve(AttentionGraph& batch, const std::vector<const AttentionGraph*>& se
   batch.sequences.reserve(sequences.size());
 }
 
+/// An id means the same in all graphs, but a length may lack some of them.
+void add_names(std::vector<std::string>& names, const std::vector<std::string>& more) {
+  names.resize(std::max(names.size(), more.size()));
+  for (std::size_t id = 0; id < more.size(); ++id) {
+    if (names[id].empty()) names[id] = more[id];
+  }
+}
+
 void append_nodes(AttentionGraph& batch, const AttentionGraph& part) {
   Sequence place;
   place.node_begin = static_cast<std::int64_t>(batch.levels.size());
@@ -120,9 +128,7 @@ AttentionGraph build_batch(const GraphGenerator& generator, std::span<const Buil
   reserve(result, sequences);
   for (const AttentionGraph* sequence : sequences) append_nodes(result, *sequence);
   result.root = result.sequences.front().root;
-  result.relations = (*std::ranges::max_element(sequences, {}, [](const AttentionGraph* part) {
-                       return part->relations.size();
-                     }))->relations;
+  for (const auto& [key, graph] : graphs) add_names(result.relations, graph.relations);
   result.soft_span = sequences.front()->soft_span;
   result.causal = options.front().causal;
   return result;

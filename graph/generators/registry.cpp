@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -45,18 +46,37 @@ void GeneratorRegistry::require_interface(int version) {
                                 version, generator_interface_version));
 }
 
+std::int64_t GeneratorRegistry::take(const GeneratorRegistry& other, const std::string& origin) {
+  std::vector<std::shared_ptr<const Entry>> added;
+  {
+    const std::lock_guard lock(other.mutex_);
+    std::ranges::copy_if(other.entries_, std::back_inserter(added),
+                         [&](const auto& entry) { return entry->description.origin == origin; });
+  }
+  const std::lock_guard lock(mutex_);
+  std::vector<std::shared_ptr<const Entry>> all = entries_;
+  for (const auto& entry : added) insert(all, entry);
+  entries_ = std::move(all);
+  return static_cast<std::int64_t>(added.size());
+}
+
+void GeneratorRegistry::insert(std::vector<std::shared_ptr<const Entry>>& entries, std::shared_ptr<const Entry> entry) {
+  const std::string& name = entry->description.name;
+  const auto place = std::ranges::lower_bound(
+      entries, name, {}, [](const auto& other) -> auto& { return other->description.name; });
+  if (place != entries.end() && (*place)->description.name == name) {
+    throw ConfigError("generators",
+                      fmt::format("there is already a generator called '{}' ({})", name, (*place)->description.origin));
+  }
+  entries.insert(place, std::move(entry));
+}
+
 void GeneratorRegistry::add_entry(GeneratorDescription description, RegistryFactory factory) {
   if (description.name.empty()) throw ConfigError("generators", "a generator needs a name");
   if (!factory) throw ConfigError("generators", fmt::format("the generator '{}' has no factory", description.name));
   const std::lock_guard lock(mutex_);
-  const auto place = std::ranges::lower_bound(
-      entries_, description.name, {}, [](const auto& entry) -> auto& { return entry->description.name; });
-  if (place != entries_.end() && (*place)->description.name == description.name) {
-    throw ConfigError("generators", fmt::format("there is already a generator called '{}' ({})", description.name,
-                                                (*place)->description.origin));
-  }
   description.origin = origin_;
-  entries_.insert(place, std::make_shared<const Entry>(Entry{std::move(description), std::move(factory)}));
+  insert(entries_, std::make_shared<const Entry>(Entry{std::move(description), std::move(factory)}));
 }
 
 void GeneratorRegistry::add_plain(GeneratorDescription description, GeneratorFactory factory) {

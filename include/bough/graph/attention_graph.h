@@ -58,7 +58,7 @@ struct AttentionGraph {
   std::vector<std::int32_t> tokens;    ///< node of each position, sequence after sequence
   std::int32_t root = -1;              ///< node that sums up the (first) sequence; -1 if the pattern has none
   std::vector<std::int32_t> levels;    ///< of each node: 0 for tokens, growing with what a node covers
-  std::vector<std::string> relations;  ///< name of each relation id; as many as graph.num_edge_types()
+  std::vector<std::string> relations;  ///< name of each relation id, empty if this length has no use for it
 
   std::vector<NodeKind> kinds;            ///< of each node
   std::vector<TokenRange> covers;         ///< tokens each node stands for, as positions in `tokens`

@@ -118,6 +118,9 @@ class GeneratorRegistry {
 
   /// Where generators added from now on come from, as list() shows it.
   void set_origin(std::string origin);
+  /// Adds all generators of that origin from another registry, or none: ConfigError if a name is taken. Returns how
+  /// many.
+  std::int64_t take(const GeneratorRegistry& other, const std::string& origin);
 
  private:
   struct Entry;
@@ -130,6 +133,7 @@ class GeneratorRegistry {
   void add_plain(GeneratorDescription description, GeneratorFactory factory);
   void add_checked(GeneratorDescription description, CombinatorFactory factory);
   void add_entry(GeneratorDescription description, RegistryFactory factory);
+  static void insert(std::vector<std::shared_ptr<const Entry>>& entries, std::shared_ptr<const Entry> entry);
   std::shared_ptr<const Entry> find(const std::string& name) const;
 
   mutable std::mutex mutex_;

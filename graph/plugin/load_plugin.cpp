@@ -1,0 +1,70 @@
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <exception>
+#include <memory>
+#include <string>
+#include <system_error>
+
+#include "bough/core/errors.h"
+#include "bough/graph/plugin.h"
+
+namespace bough {
+namespace {
+
+using RegisterFunction = void (*)(GeneratorRegistry&);
+constexpr const char* entry = "bough_register";
+
+std::string last_error() {
+  const char* text = dlerror();
+  return text == nullptr ? "no reason given" : text;
+}
+
+/// The name to load: absolute for a file that is there, as given for the system to look up otherwise.
+std::string resolve(const std::filesystem::path& library) {
+  std::error_code error;
+  if (std::filesystem::is_regular_file(library, error)) return std::filesystem::canonical(library).string();
+  const bool is_path = library.has_parent_path();
+  if (is_path || library.empty()) throw IoError("plug-in", fmt::format("there is no file '{}'", library.string()));
+  return library.string();
+}
+
+RegisterFunction open_library(const std::string& name, const std::string& where) {
+  // All symbols are looked up now: a library built against other headers fails here, not in the middle of a run.
+  std::unique_ptr<void, int (*)(void*)> handle(dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL), &dlclose);
+  if (handle == nullptr) {
+    throw ConfigError(where, fmt::format("cannot be loaded: {}; if a symbol is missing, it was built against another "
+                                         "version of bough",
+                                         last_error()));
+  }
+  void* symbol = dlsym(handle.get(), entry);
+  if (symbol == nullptr) {
+    throw ConfigError(
+        where, fmt::format(R"(has no entry: it must export extern "C" void {}(bough::GeneratorRegistry&))", entry));
+  }
+  handle.release();  // its code is in use from here on
+  return reinterpret_cast<RegisterFunction>(symbol);
+}
+
+}  // namespace
+
+void load_plugin(const std::filesystem::path& library, GeneratorRegistry& registry) {
+  const std::string name = resolve(library);
+  const std::string where = fmt::format("plug-in {}", library.string());
+  if (std::ranges::any_of(registry.list(), [&](const auto& known) { return known.origin == name; })) return;
+
+  const RegisterFunction add_generators = open_library(name, where);
+  GeneratorRegistry trial = registry;
+  trial.set_origin(name);
+  try {
+    add_generators(trial);
+  } catch (const std::exception& error) {
+    throw ConfigError(where, fmt::format("could not register its generators: {}", error.what()));
+  } catch (...) {
+    throw ConfigError(where, "could not register its generators: it threw something that is no std::exception");
+  }
+  if (registry.take(trial, name) == 0) throw ConfigError(where, "registered no generators");
+}
+
+}  // namespace bough

@@ -1,0 +1,135 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/program.h"
+
+namespace bough::test {
+namespace {
+
+using nlohmann::json;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+TEST(GraphCommand, PrintsTheEdgesOfTheSpecification) {
+  const ProgramResult result =
+      run_bough({"graph", R"({"kind":"bpt","k":1,"length":4,"causal":true,"alignment":"slot"})", "--edges"});
+  EXPECT_EQ(result.exit_code, 0) << result.errors;
+  EXPECT_EQ(result.output,
+            "{\"num_nodes\":7,\"num_tokens\":4,\"root\":6,\"edges\":[[0,0,0],[0,1,1],[1,1,0],[0,2,4],[1,2,1],[2,2,0],"
+            "[2,3,1],[3,3,0],[4,3,4],[0,4,3],[1,4,3],[2,5,3],[3,5,3],[0,6,6],[1,6,6],[2,6,6],[3,6,6]]}\n");
+}
+
+TEST(GraphCommand, SortsEdgesByDestinationThenSource) {
+  const ProgramResult result = run_bough({"graph", R"({"kind":"bigbird","width":3,"length":700})", "--edges"});
+  const json graph = json::parse(result.output);
+  EXPECT_EQ(graph["num_tokens"], 700);
+  EXPECT_TRUE(graph["root"].is_null());
+  std::vector<std::pair<int, int>> edges;
+  for (const json& edge : graph["edges"]) edges.emplace_back(edge[1], edge[0]);
+  EXPECT_TRUE(std::ranges::is_sorted(edges));
+  EXPECT_GT(edges.size(), 7000u);
+}
+
+TEST(GraphCommand, PrintsFigures) {
+  const std::string specification = R"({"kind":"bpt","k":4,"length":64,"causal":true})";
+  const ProgramResult text = run_bough({"graph", specification});
+  EXPECT_EQ(text.exit_code, 0) << text.errors;
+  EXPECT_THAT(text.output, AllOf(StartsWith("nodes         127 (64 tokens)\n"), HasSubstr("longest path  2\n")));
+  const json values = json::parse(run_bough({"graph", specification, "--stats", "--json"}).output);
+  EXPECT_EQ(values["num_nodes"], 127);
+  EXPECT_EQ(values["num_edges"], 1218);
+  EXPECT_EQ(values["levels"], 7);
+  EXPECT_EQ(values["relations"], 77);
+  EXPECT_EQ(values["token_degree"]["min"], 1);
+  EXPECT_EQ(values["longest_path"]["steps"], 2);
+  EXPECT_EQ(values["longest_path"]["exact"], true);
+  EXPECT_GT(values["bytes"], 1218 * 12);
+}
+
+TEST(GraphCommand, SaysWhenThePathsWereSampled) {
+  const ProgramResult result = run_bough({"graph", R"({"kind":"window","width":1,"length":30000})"});
+  EXPECT_THAT(result.output, AllOf(HasSubstr("longest path  at least "), HasSubstr("of the tokens")));
+}
+
+TEST(GraphCommand, ReadsASpecificationFromAFile) {
+  const auto path = std::filesystem::temp_directory_path() / "bough_graph_test.json";
+  std::ofstream(path) << R"({"kind": "window", "width": 1, "length": 3})";
+  EXPECT_THAT(run_bough({"graph", path.string(), "--edges"}).output, HasSubstr("\"num_nodes\":3,"));
+  std::filesystem::remove(path);
+  EXPECT_EQ(run_bough({"graph", path.string()}).exit_code, 1);
+}
+
+TEST(GraphCommand, DrawsIntoFiles) {
+  const auto folder = std::filesystem::temp_directory_path();
+  const auto svg = folder / "bough_graph_test.svg";
+  const auto html = folder / "bough_graph_test.html";
+  const ProgramResult result = run_bough(
+      {"graph", R"({"kind":"bpt","k":1,"length":16})", "--svg", svg.string(), "--html", html.string(), "--token", "3"});
+  EXPECT_EQ(result.exit_code, 0) << result.errors;
+  EXPECT_EQ(result.output, "");
+  EXPECT_GT(std::filesystem::file_size(svg), 500u);
+  EXPECT_GT(std::filesystem::file_size(html), 500u);
+  std::filesystem::remove(svg);
+  std::filesystem::remove(html);
+  EXPECT_EQ(run_bough({"graph", R"({"kind":"bpt","length":4})", "--svg", svg.string(), "--token", "4"}).exit_code, 2);
+}
+
+TEST(GraphCommand, AnswersMistakesWithOneSentence) {
+  const auto error_of = [](const std::string& specification) {
+    const ProgramResult result = run_bough({"graph", specification});
+    EXPECT_EQ(result.exit_code, 2) << specification;
+    EXPECT_EQ(result.output, "");
+    EXPECT_EQ(std::ranges::count(result.errors, '\n'), 1) << result.errors;
+    return result.errors;
+  };
+  EXPECT_THAT(error_of(R"({"kind":"bpt","k":0,"length":4})"),
+              HasSubstr("k must be a whole number from 1 to 65536, not 0"));
+  EXPECT_THAT(error_of(R"({"kind":"bpt","length":0})"), HasSubstr("length must be"));
+  EXPECT_THAT(error_of(R"({"kind":"bpt","length":3e9})"), HasSubstr("length must be"));
+  EXPECT_THAT(error_of(R"({"kind":"bpt"})"), HasSubstr("length is missing"));
+  EXPECT_THAT(error_of(R"({"kind":"window","width":-1,"length":4})"), HasSubstr("width must be"));
+  EXPECT_THAT(error_of(R"({"kind":"widnow","length":4})"), HasSubstr("did you mean \"window\"?"));
+  EXPECT_THAT(error_of(R"({"kind":"bpt","length":4,"k":NaN})"), HasSubstr("line 1, column"));
+  EXPECT_THAT(error_of(R"({"kind":"star","length":4,"causal":true})"), HasSubstr("has no causal form"));
+  EXPECT_THAT(error_of(std::string(100'000, '[')), HasSubstr("nest deeper"));
+  EXPECT_EQ(run_bough({"graph", R"({"kind":"full","length":1000000})"}).exit_code, 1);
+}
+
+TEST(GraphCommand, LoadsPlugins) {
+  const ProgramResult result =
+      run_bough({"graph", R"({"kind":"every_second","length":3})", "--plugin", GOOD_PLUGIN, "--edges"});
+  EXPECT_EQ(result.output,
+            "{\"num_nodes\":3,\"num_tokens\":3,\"root\":null,\"edges\":[[0,0,0],[1,1,0],[0,2,1],[2,2,0]]}\n")
+      << result.errors;
+  EXPECT_EQ(run_bough({"graph", R"({"kind":"every_second","length":3})"}).exit_code, 2);
+  EXPECT_EQ(run_bough({"graph", R"({"kind":"bpt","length":3})", "--plugin", "no/such.so"}).exit_code, 1);
+}
+
+TEST(GeneratorsCommand, ListsPatternsWithParameters) {
+  const ProgramResult text = run_bough({"generators"});
+  EXPECT_EQ(text.exit_code, 0) << text.errors;
+  EXPECT_THAT(text.output, AllOf(HasSubstr("bpt: binary partition tree"), HasSubstr("default \"pair\""),
+                                 HasSubstr("star: "), HasSubstr("not for causal use")));
+  const json list = json::parse(run_bough({"generators", "--json", "--plugin", GOOD_PLUGIN}).output);
+  std::vector<std::string> names;
+  for (const json& entry : list) names.push_back(entry["name"]);
+  EXPECT_THAT(names, testing::IsSupersetOf({"adaptive_span", "bigbird",      "blocks",         "bpt",        "causal",
+                                            "cross",         "dilated",      "every_second",   "expander",   "full",
+                                            "hierarchical",  "kary",         "logsparse",      "longformer", "memory",
+                                            "remap",         "sparse_fixed", "sparse_strided", "star",       "union",
+                                            "window"}));
+  for (const json& entry : list) {
+    EXPECT_EQ(entry["origin"] == "built in", entry["name"] != "every_second");
+    if (entry["name"] != "bpt") continue;
+    EXPECT_EQ(entry["parameters"][0]["name"], "k");
+    EXPECT_EQ(entry["parameters"][0]["default"], 4);
+  }
+}
+
+}  // namespace
+}  // namespace bough::test

@@ -1,0 +1,3 @@
+#include "bough/graph/graph_generator.h"
+
+extern "C" void bough_register(bough::GeneratorRegistry&) {}

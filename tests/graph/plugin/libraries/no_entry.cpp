@@ -1,0 +1,1 @@
+extern "C" int unrelated_function() { return 0; }

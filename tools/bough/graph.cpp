@@ -1,0 +1,180 @@
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdio>
+#include <iterator>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "bough/core/errors.h"
+#include "bough/core/json.h"
+#include "bough/graph/draw.h"
+#include "bough/graph/graph_generator.h"
+#include "bough/graph/plugin.h"
+#include "bough/graph/statistics.h"
+#include "src/core/files.h"
+#include "tools/bough/commands.h"
+
+namespace bough::cli {
+namespace {
+
+struct GraphOptions {
+  std::string specification;
+  std::vector<std::string> plugins;
+  bool edges = false;
+  bool stats = false;
+  bool json = false;
+  std::string svg;
+  std::string html;
+  std::int64_t token = -1;
+};
+
+struct BuiltGraph {
+  AttentionGraph graph;
+  double milliseconds = 0;  ///< of the edges and both formats
+};
+
+BuiltGraph build(const GraphRequest& request) {
+  const auto start = std::chrono::steady_clock::now();
+  BuiltGraph built{request.build()};
+  built.graph.graph.csc(EdgeIds::implied);
+  built.graph.graph.csr();
+  const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
+  built.milliseconds = time.count();
+  validate(built.graph);  // a plug-in may have made it without the builder
+  return built;
+}
+
+void print_edges(const AttentionGraph& graph) {
+  const nlohmann::json root = graph.root < 0 ? nlohmann::json() : nlohmann::json(graph.root);
+  fmt::print("{{\"num_nodes\":{},", graph.graph.num_dst());
+  if (graph.graph.is_bipartite()) fmt::print("\"num_sources\":{},", graph.graph.num_src());
+  fmt::print("\"num_tokens\":{},\"root\":{},\"edges\":[", graph.num_tokens(), root.dump());
+  const CooView edges = graph.graph.coo();
+  const std::span<const std::int32_t> relations = graph.graph.edge_types();
+  fmt::memory_buffer text;
+  for (std::size_t e = 0; e < edges.src.size(); ++e) {
+    fmt::format_to(std::back_inserter(text), "{}[{},{},{}]", e == 0 ? "" : ",", edges.src[e], edges.dst[e],
+                   relations[e]);
+    if (text.size() < 60000 && e + 1 < edges.src.size()) continue;
+    std::fwrite(text.data(), 1, text.size(), stdout);
+    text.clear();
+  }
+  fmt::print("]}}\n");
+}
+
+nlohmann::ordered_json statistics_of(const BuiltGraph& built) {
+  const AttentionGraph& graph = built.graph;
+  const DegreeRange degrees = token_degrees(graph);
+  const TokenDistances distances = token_distances(graph);
+  nlohmann::ordered_json result = {
+      {"num_nodes", graph.graph.num_dst()},
+      {"num_tokens", graph.num_tokens()},
+      {"num_edges", graph.graph.num_edges()},
+      {"causal", graph.causal},
+      {"attention_degree", attention_degree(graph)},
+      {"token_degree", {{"mean", degrees.mean}, {"min", degrees.least}, {"max", degrees.most}}},
+      {"levels", *std::ranges::max_element(graph.levels) + 1},
+      {"relations", graph.num_relations()},
+      {"longest_path",
+       {{"steps", distances.longest},
+        {"exact", distances.exact},
+        {"first_tokens", distances.first_tokens},
+        {"all_connected", distances.all_connected}}},
+      {"bytes", graph.graph.memory_bytes()},
+      {"build_milliseconds", built.milliseconds}};
+  if (graph.graph.is_bipartite()) result["num_sources"] = graph.graph.num_src();
+  if (!graph.head_groups.empty()) result["head_groups"] = graph.head_groups.size();
+  if (!graph.stages.empty()) result["stages"] = graph.stages.size();
+  return result;
+}
+
+std::string describe_paths(const nlohmann::ordered_json& paths) {
+  const bool exact = paths["exact"];
+  std::string text = fmt::format("{}{}", exact ? "" : "at least ", paths["steps"].get<std::int64_t>());
+  if (!exact)
+    text += fmt::format(", looking at paths from {} of the tokens", paths["first_tokens"].get<std::int64_t>());
+  if (!paths["all_connected"]) text += "; some tokens never hear of some others";
+  return text;
+}
+
+void print_statistics(const BuiltGraph& built, bool json) {
+  const nlohmann::ordered_json values = statistics_of(built);
+  if (json) {
+    fmt::print("{}\n", values.dump());
+    return;
+  }
+  const auto number = [&](const char* name) { return values[name].get<std::int64_t>(); };
+  const auto& degree = values["token_degree"];
+  fmt::print("nodes         {} ({} tokens)\n", number("num_nodes"), number("num_tokens"));
+  if (values.contains("num_sources")) fmt::print("sources       {}\n", number("num_sources"));
+  fmt::print("edges         {}\n", number("num_edges"));
+  fmt::print("token degree  mean {:.2f}, min {}, max {}\n", degree["mean"].get<double>(),
+             degree["min"].get<std::int64_t>(), degree["max"].get<std::int64_t>());
+  if (values.contains("head_groups")) {
+    fmt::print("head groups   {}, each head sees {:.2f} on average\n", number("head_groups"),
+               values["attention_degree"].get<double>());
+  }
+  if (values.contains("stages")) fmt::print("stages        {}\n", number("stages"));
+  fmt::print("levels        {}\n", number("levels"));
+  fmt::print("relations     {}\n", number("relations"));
+  fmt::print("longest path  {}\n", describe_paths(values["longest_path"]));
+  fmt::print("bytes         {}\n", number("bytes"));
+  fmt::print("build time    {:.3f} ms with both formats\n", built.milliseconds);
+}
+
+void write_file(const std::string& path, const std::string& text) {
+  AtomicFileWriter writer(path);
+  writer.write(text.data(), text.size());
+  writer.commit();
+}
+
+DrawOptions drawing(const GraphOptions& options, const AttentionGraph& graph) {
+  if (options.token < 0) return {};
+  if (options.token >= graph.num_tokens()) {
+    throw ConfigError("graph",
+                      fmt::format("--token must be from 0 to {}, not {}", graph.num_tokens() - 1, options.token));
+  }
+  return {.node = graph.tokens[static_cast<std::size_t>(options.token)]};
+}
+
+void run_graph(const GraphOptions& options) {
+  for (const std::string& library : options.plugins) load_plugin(library);
+  const GraphRequest request = read_graph_request(json_from_argument(options.specification, "graph"));
+  const BuiltGraph built = build(request);
+  const bool draws = !options.svg.empty() || !options.html.empty();
+  if (!options.svg.empty()) write_file(options.svg, draw_svg(built.graph, drawing(options, built.graph)));
+  if (!options.html.empty()) write_file(options.html, draw_html(built.graph, drawing(options, built.graph)));
+  if (options.edges) return print_edges(built.graph);
+  if (options.stats || !draws) print_statistics(built, options.json);
+}
+
+}  // namespace
+
+void add_graph_command(Commands& commands) {
+  const auto options = std::make_shared<GraphOptions>();
+  CLI::App& command = commands.add("graph", "Build an attention graph: print its edges or figures, draw it, save it",
+                                   [options] { run_graph(*options); });
+  command
+      .add_option(
+          "specification", options->specification,
+          R"(JSON like '{"kind": "bpt", "k": 4, "length": 64, "causal": true}', or a file with it; bough generators lists the kinds)")
+      ->type_name("JSON")
+      ->required();
+  CLI::Option* edges =
+      command.add_flag("--edges", options->edges, "Print JSON with all edges, sorted by dst, then src");
+  command.add_flag("--stats", options->stats, "Print figures (what it does if nothing else is asked for)")
+      ->excludes(edges);
+  command.add_flag("--json", options->json, "Print the figures as JSON");
+  command.add_option("--svg", options->svg, "Draw what a token attends to")->type_name("FILE");
+  command.add_option("--html", options->html, "Write a page to explore the graph")->type_name("FILE");
+  command.add_option("--token", options->token, "The token whose sources are drawn; otherwise the one in the middle")
+      ->type_name("I")
+      ->check(CLI::NonNegativeNumber);
+  command
+      .add_option("--plugin", options->plugins, "A shared library with further patterns; may be given several times")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
+}
+
+}  // namespace bough::cli
