@@ -31,6 +31,7 @@
 #include "bough/mp/plan.h"
 #include "bough/graph/plugin.h"
 #include "bough/graph/statistics.h"
+#include "bough/graph/plan.h"
 #include "bough/nn/averaging.h"
 #include "bough/nn/checkpoint.h"
 #include "bough/nn/graph_self_attention.h"

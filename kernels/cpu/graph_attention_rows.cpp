@@ -92,8 +92,8 @@ void finish_row(D d, const AttentionInputs<T>& in, std::int64_t row, const RowSt
                 const AttentionOutputs<T>& result) {
   for (std::int64_t h = 0; h < in.heads; ++h) {
     const T total = state.total[h];
-    store_scaled(d, total > 0 ? 1 / total : T{0}, state.sum + h * in.value_width, result.out(row, h), in.value_width);
-    *result.log_sum(row, h) = total > 0 ? state.top[h] + std::log(total) : std::numeric_limits<T>::infinity();
+    store_scaled(d, total == 0 ? T{0} : 1 / total, state.sum + h * in.value_width, result.out(row, h), in.value_width);
+    *result.log_sum(row, h) = total == 0 ? std::numeric_limits<T>::infinity() : state.top[h] + std::log(total);
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include "bough/autograd/autograd.h"
 #include "kernels/cpu/graph_attention_rows.h"
+#include "kernels/cpu/graph_attention_tiles.h"
 #include "kernels/ops/graph_attention_call.h"
 
 namespace bough {
@@ -33,6 +34,15 @@ struct AttentionResult {
   Tensor out, log_sum;
 };
 
+template <typename T>
+bool uses_tiles(const AttentionCall& call, const AttentionInputs<T>& in) {
+  if (call.kernel == AttentionKernel::tile && !tiles_can_take(in)) {
+    throw ConfigError("graph_attention",
+                      "tiles take relation_keys and dropout only; leave the choice to AttentionKernel::automatic");
+  }
+  return call.kernel != AttentionKernel::row && tiles_can_take(in);
+}
+
 AttentionResult attend(const AttentionCall& call, const AttentionTensors& tensors) {
   AttentionResult result{Tensor::empty({call.num_dst, call.heads, call.value_width}, tensors.q.dtype()),
                          Tensor::empty({call.num_dst, call.heads}, tensors.q.dtype())};
@@ -41,7 +51,14 @@ AttentionResult attend(const AttentionCall& call, const AttentionTensors& tensor
     for (const HeadGroup& group : call.groups) {
       const AttentionOutputs<T> views{head_rows<T>(result.out, true, call.heads, call.value_width, group.first_head),
                                       head_rows<T>(result.log_sum, true, call.heads, 1, group.first_head)};
-      attend_rows(backend, by_destination(group.graph).edges, call.inputs<T>(tensors, group), views);
+      const AttentionInputs<T> in = call.inputs<T>(tensors, group);
+      if (!uses_tiles(call, in)) {
+        attend_rows(backend, by_destination(group.graph).edges, in, views);
+        continue;
+      }
+      const auto plan = attention_plan(group.graph, in.uses_relations());
+      attend_tiles(backend, *plan, in, views);
+      attend_rows(backend, {group.graph.csc(), group.graph.edge_types(), &plan->rows}, in, views);
     }
   });
   return result;
@@ -87,11 +104,27 @@ AttentionTensors attend_backward(const AttentionCall& call, const AttentionTenso
       attention_delta(backend, call.num_dst, in,
                       head_rows<T>(result.out, true, call.heads, call.value_width, group.first_head), views.d_out,
                       deltas);
-      if (views.q || views.relations || views.edge_bias || views.edge_weights) {
-        attend_rows_backward_to_destinations(backend, by_destination(group.graph).edges, in, views);
+      const auto rows_backward = [&](const AttentionEdges& to_destinations, const AttentionEdges& to_sources,
+                                     bool accumulate) {
+        if (views.q || views.relations || views.edge_bias || views.edge_weights) {
+          attend_rows_backward_to_destinations(backend, to_destinations, in, views);
+        }
+        if (views.k || views.v) attend_rows_backward_to_sources(backend, to_sources, in, views, accumulate);
+      };
+      const Graph& graph = group.graph;
+      if (!uses_tiles(call, in)) {
+        rows_backward(by_destination(graph).edges, by_source(graph).edges, false);
+        continue;
       }
-      if (views.k || views.v) {
-        attend_rows_backward_to_sources(backend, by_source(group.graph).edges, in, views, false);
+      const auto plan = attention_plan(graph, in.uses_relations());
+      if (!plan->has_tiles()) {
+        rows_backward({graph.csc(), graph.edge_types(), &plan->rows}, by_source(graph).edges, false);
+        continue;
+      }
+      attend_tiles_backward(backend, *plan, in, views);
+      if (plan->has_rows()) {
+        rows_backward({graph.csc(), graph.edge_types(), &plan->rows},
+                      {plan->row_edges_by_source(), graph.edge_types(), &plan->row_sources}, true);
       }
     }
   });

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "bough/autograd/autograd.h"
 #include "bough/ops/graph_attention.h"
 #include "tests/support/graph_zoo.h"
 #include "tests/support/random_tensor.h"
@@ -89,6 +90,26 @@ inline std::vector<std::pair<std::string, AttentionExtras>> all_extras() {
   };
 }
 
+/// Those tensors of a case that are there.
+inline std::vector<Tensor*> tensors_of(AttentionCase& c) {
+  std::vector<Tensor*> result;
+  for (Tensor* tensor : {&c.q, &c.k, &c.v, &c.options.relation_keys, &c.options.relation_values,
+                         &c.options.relation_bias, &c.options.edge_bias, &c.options.edge_weights}) {
+    if (tensor->defined()) result.push_back(tensor);
+  }
+  return result;
+}
+
 inline Tensor attend(const AttentionCase& c) { return graph_attention(c.graph, c.q, c.k, c.v, c.options); }
+
+/// Runs forward and backward; gives the gradients of all tensors of the case.
+inline std::vector<Tensor> gradients_of(AttentionCase c) {
+  for (Tensor* tensor : tensors_of(c)) *tensor = tensor->clone().set_requires_grad(true);
+  const Tensor out = attend(c);
+  out.backward({.gradient = random_tensor(out.shape(), out.dtype(), 20)});
+  std::vector<Tensor> result;
+  for (const Tensor* tensor : tensors_of(c)) result.push_back(tensor->grad());
+  return result;
+}
 
 }  // namespace bough::test

@@ -15,16 +15,9 @@ using test::all_extras;
 using test::attention_case;
 using test::AttentionCase;
 using test::expect_gradient;
+using test::gradients_of;
+using test::tensors_of;
 using test::with_types;
-
-std::vector<Tensor*> tensors_of(AttentionCase& c) {
-  std::vector<Tensor*> result;
-  for (Tensor* tensor : {&c.q, &c.k, &c.v, &c.options.relation_keys, &c.options.relation_values,
-                         &c.options.relation_bias, &c.options.edge_bias, &c.options.edge_weights}) {
-    if (tensor->defined()) result.push_back(tensor);
-  }
-  return result;
-}
 
 /// Finite differences of every tensor of the case.
 void expect_gradients(AttentionCase c, std::uint64_t seed = 0) {
@@ -40,16 +33,6 @@ void expect_gradients(AttentionCase c, std::uint64_t seed = 0) {
         return test::attend(moved);
       },
       inputs);
-}
-
-/// Runs forward and backward; gives the gradients of all tensors.
-std::vector<Tensor> gradients_of(AttentionCase c) {
-  for (Tensor* tensor : tensors_of(c)) *tensor = tensor->clone().set_requires_grad(true);
-  const Tensor out = test::attend(c);
-  out.backward({.gradient = test::random_tensor(out.shape(), out.dtype(), 20)});
-  std::vector<Tensor> result;
-  for (const Tensor* tensor : tensors_of(c)) result.push_back(tensor->grad());
-  return result;
 }
 
 TEST(GraphAttentionGradient, MatchesFiniteDifferencesOnEveryGraph) {

@@ -11,8 +11,9 @@ namespace bough {
 
 /// How graph_attention computes. All give the same result to rounding.
 enum class AttentionKernel {
-  automatic,  ///< whatever is fastest for the graph and the options
+  automatic,  ///< tiles where the graph and the options suit them, rows elsewhere
   row,        ///< one destination at a time, for any graph and all options
+  tile,       ///< tiles wherever the plan has them, rows for the rest; ConfigError for options that tiles do not take
 };
 
 struct GraphAttentionOptions {

@@ -1,0 +1,232 @@
+// Small matrix products on tiles of 16 destinations (lanes), for any number of vector lanes. Compiled once per
+// instruction set; include it inside a foreach_target file.
+#if defined(BOUGH_KERNELS_CPU_ATTENTION_TILE_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef BOUGH_KERNELS_CPU_ATTENTION_TILE_INL_H_
+#undef BOUGH_KERNELS_CPU_ATTENTION_TILE_INL_H_
+#else
+#define BOUGH_KERNELS_CPU_ATTENTION_TILE_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "kernels/cpu/simd_math-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace bough::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+constexpr std::int64_t tile_lanes = 16;
+
+template <typename T>
+using TileTag = hn::CappedTag<T, 16>;
+
+template <typename T>
+constexpr std::int64_t vector_lanes = static_cast<std::int64_t>(hn::MaxLanes(TileTag<T>()));
+/// Vectors that hold one number for each lane of a tile.
+template <typename T>
+constexpr std::int64_t tile_vectors = tile_lanes / vector_lanes<T>;
+/// AVX-512 has 32 registers, AVX2 has 16.
+constexpr bool many_registers = HWY_TARGET <= HWY_AVX3;
+
+constexpr std::int64_t round_up(std::int64_t value, std::int64_t multiple) {
+  return (value + multiple - 1) / multiple * multiple;
+}
+
+/// Transposes N vectors of N lanes in place.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE void transpose_square([[maybe_unused]] D d, [[maybe_unused]] V* v) {
+#if HWY_TARGET != HWY_SCALAR
+  constexpr std::size_t size = hn::MaxLanes(D());
+  constexpr std::size_t per_block = 16 / sizeof(hn::TFromD<D>), blocks = size / per_block;
+  // Inside blocks of 128 bits ...
+  if constexpr (per_block == 2) {
+    for (std::size_t i = 0; i < size; i += 2) {
+      const V a = v[i], b = v[i + 1];
+      v[i] = hn::InterleaveLower(d, a, b);
+      v[i + 1] = hn::InterleaveUpper(d, a, b);
+    }
+  } else {
+    const hn::Repartition<double, D> pairs;
+    const auto lower = [&](V a, V b) {
+      return hn::BitCast(d, hn::InterleaveLower(pairs, hn::BitCast(pairs, a), hn::BitCast(pairs, b)));
+    };
+    const auto upper = [&](V a, V b) {
+      return hn::BitCast(d, hn::InterleaveUpper(pairs, hn::BitCast(pairs, a), hn::BitCast(pairs, b)));
+    };
+    for (std::size_t i = 0; i < size; i += 4) {
+      const V a = hn::InterleaveLower(d, v[i], v[i + 1]), b = hn::InterleaveUpper(d, v[i], v[i + 1]);
+      const V e = hn::InterleaveLower(d, v[i + 2], v[i + 3]), f = hn::InterleaveUpper(d, v[i + 2], v[i + 3]);
+      v[i] = lower(a, e);
+      v[i + 1] = upper(a, e);
+      v[i + 2] = lower(b, f);
+      v[i + 3] = upper(b, f);
+    }
+  }
+  // ... then the blocks among each other.
+  if constexpr (blocks == 2) {
+    for (std::size_t i = 0; i < per_block; ++i) {
+      const V a = v[i], b = v[i + per_block];
+      v[i] = hn::ConcatLowerLower(d, b, a);
+      v[i + per_block] = hn::ConcatUpperUpper(d, b, a);
+    }
+  } else if constexpr (blocks == 4) {
+    for (std::size_t i = 0; i < per_block; ++i) {
+      V* w[4] = {v + i, v + i + per_block, v + i + 2 * per_block, v + i + 3 * per_block};
+      const V even_low = hn::ConcatLowerLower(d, *w[2], *w[0]), odd_low = hn::ConcatLowerLower(d, *w[3], *w[1]);
+      const V even_high = hn::ConcatUpperUpper(d, *w[2], *w[0]), odd_high = hn::ConcatUpperUpper(d, *w[3], *w[1]);
+      *w[0] = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(odd_low), even_low);
+      *w[1] = hn::OddEvenBlocks(odd_low, hn::SwapAdjacentBlocks(even_low));
+      *w[2] = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(odd_high), even_high);
+      *w[3] = hn::OddEvenBlocks(odd_high, hn::SwapAdjacentBlocks(even_high));
+    }
+  }
+#endif
+}
+
+/// target[i * 16 + lane] = rows[lane * stride + i] for 16 lanes and i < width; width is a multiple of the vector's.
+template <class D, typename T = hn::TFromD<D>>
+HWY_INLINE void transpose_lanes(D d, const T* rows, std::int64_t stride, std::int64_t width, T* target) {
+  constexpr std::int64_t n = vector_lanes<T>;
+  for (std::int64_t i = 0; i < width; i += n) {
+    for (std::int64_t lane = 0; lane < tile_lanes; lane += n) {
+      hn::Vec<D> v[n];
+      for (std::int64_t j = 0; j < n; ++j) v[j] = hn::LoadU(d, rows + (lane + j) * stride + i);
+      transpose_square(d, v);
+      for (std::int64_t j = 0; j < n; ++j) hn::StoreU(v[j], d, target + (i + j) * tile_lanes + lane);
+    }
+  }
+}
+
+/// Products of `columns` rows with the lanes of some vectors: sum over i < width of rows[c][i] * lanes[v][i * 16]. The
+/// sums start at start(c, vector) and go to finish(c, vector, sum).
+template <std::int64_t columns, std::int64_t vectors, class D, class Start, class Finish, typename T = hn::TFromD<D>>
+HWY_INLINE void product_block(D d, const T* const* lanes, const T* const* rows, std::int64_t width, const Start& start,
+                              const Finish& finish) {
+  using V = hn::Vec<D>;
+  V sums[columns][vectors];
+  const T* HWY_RESTRICT row[columns];
+  const T* HWY_RESTRICT lane[vectors];
+  for (std::int64_t v = 0; v < vectors; ++v) lane[v] = lanes[v];
+  for (std::int64_t c = 0; c < columns; ++c) {
+    row[c] = rows[c];
+    for (std::int64_t v = 0; v < vectors; ++v) sums[c][v] = start(c, v);
+  }
+  for (std::int64_t i = 0; i < width; ++i) {
+    V x[vectors];
+    for (std::int64_t v = 0; v < vectors; ++v) x[v] = hn::LoadU(d, lane[v] + i * tile_lanes);
+    for (std::int64_t c = 0; c < columns; ++c) {
+      const V k = hn::Set(d, row[c][i]);
+      for (std::int64_t v = 0; v < vectors; ++v) sums[c][v] = hn::MulAdd(k, x[v], sums[c][v]);
+    }
+  }
+  for (std::int64_t c = 0; c < columns; ++c) {
+    for (std::int64_t v = 0; v < vectors; ++v) finish(c, v, sums[c][v]);
+  }
+}
+
+/// Lists of rows are filled up to a multiple of this.
+constexpr std::int64_t column_multiple = 4;
+
+/// The same for any number of rows that is a multiple of column_multiple, and the lanes of one tile; vectors are
+/// numbered from first_vector.
+template <std::int64_t vectors, class D, class Start, class Finish, typename T = hn::TFromD<D>>
+HWY_INLINE void products_with_vectors(D d, const T* const* lanes, std::int64_t first_vector, const T* const* rows,
+                                      std::int64_t num_rows, std::int64_t width, const Start& start,
+                                      const Finish& finish) {
+  constexpr std::int64_t block = vectors == 1 || many_registers ? 8 : 4;
+  std::int64_t c = 0;
+  const auto start_at = [&](std::int64_t i, std::int64_t v) HWY_ATTR { return start(c + i, first_vector + v); };
+  const auto finish_at = [&](std::int64_t i, std::int64_t v, auto sum)
+                             HWY_ATTR { finish(c + i, first_vector + v, sum); };
+  for (; c + block <= num_rows; c += block) {
+    product_block<block, vectors>(d, lanes, rows + c, width, start_at, finish_at);
+  }
+  for (; c < num_rows; c += column_multiple) {
+    product_block<column_multiple, vectors>(d, lanes, rows + c, width, start_at, finish_at);
+  }
+}
+
+/// Products of rows with the 16 lanes of a tile, lanes[i * 16 + lane].
+template <class D, class Start, class Finish, typename T = hn::TFromD<D>>
+HWY_INLINE void tile_products(D d, const T* lanes, const T* const* rows, std::int64_t num_rows, std::int64_t width,
+                              const Start& start, const Finish& finish) {
+  constexpr std::int64_t vectors = std::min<std::int64_t>(tile_vectors<T>, 2);
+  for (std::int64_t v = 0; v < tile_vectors<T>; v += vectors) {
+    const T* at[vectors];
+    for (std::int64_t i = 0; i < vectors; ++i) at[i] = lanes + (v + i) * vector_lanes<T>;
+    products_with_vectors<vectors>(d, at, v, rows, num_rows, width, start, finish);
+  }
+}
+
+/// Where the weights of an entry are: one for each sum, `stride` elements apart.
+template <typename T>
+struct Weights {
+  const T* data;
+  std::int64_t stride;
+};
+
+/// sums(r) += sum over entries e of weights(e)[r] * row(e), for `rows` rows.
+template <std::int64_t rows, std::int64_t vectors, class D, class WeightsOf, class RowOf, class SumOf,
+          typename T = hn::TFromD<D>>
+HWY_INLINE void weighted_sum_block(D d, std::int64_t num_entries, const WeightsOf& weights_of, const RowOf& row_of,
+                                   const SumOf& sum_of) {
+  using V = hn::Vec<D>;
+  constexpr std::int64_t n = vector_lanes<T>;
+  V sums[rows][vectors];
+  for (std::int64_t r = 0; r < rows; ++r) {
+    for (std::int64_t v = 0; v < vectors; ++v) sums[r][v] = hn::LoadU(d, sum_of(r) + v * n);
+  }
+  for (std::int64_t e = 0; e < num_entries; ++e) {
+    const T* row = row_of(e);
+    const Weights<T> weights = weights_of(e);
+    V x[vectors];
+    for (std::int64_t v = 0; v < vectors; ++v) x[v] = hn::LoadU(d, row + v * n);
+    for (std::int64_t r = 0; r < rows; ++r) {
+      const V w = hn::Set(d, weights.data[r * weights.stride]);
+      for (std::int64_t v = 0; v < vectors; ++v) sums[r][v] = hn::MulAdd(w, x[v], sums[r][v]);
+    }
+  }
+  for (std::int64_t r = 0; r < rows; ++r) {
+    for (std::int64_t v = 0; v < vectors; ++v) hn::StoreU(sums[r][v], d, sum_of(r) + v * n);
+  }
+}
+
+/// The same for rows of `width` elements, a multiple of the vector's.
+template <std::int64_t rows, class D, class WeightsOf, class RowOf, class SumOf>
+HWY_INLINE void weighted_sums(D d, std::int64_t num_entries, std::int64_t width, const WeightsOf& weights_of,
+                              const RowOf& row_of, const SumOf& sum_of) {
+  constexpr std::int64_t n = vector_lanes<hn::TFromD<D>>, most = many_registers ? 4 : 2;
+  std::int64_t i = 0;
+  const auto row_at = [&](std::int64_t e) HWY_ATTR { return row_of(e) + i; };
+  const auto sum_at = [&](std::int64_t r) HWY_ATTR { return sum_of(r) + i; };
+  for (; i + most * n <= width; i += most * n) {
+    weighted_sum_block<rows, most>(d, num_entries, weights_of, row_at, sum_at);
+  }
+  for (; i + 2 * n <= width; i += 2 * n) weighted_sum_block<rows, 2>(d, num_entries, weights_of, row_at, sum_at);
+  for (; i < width; i += n) weighted_sum_block<rows, 1>(d, num_entries, weights_of, row_at, sum_at);
+}
+
+/// e^x for x far from overflow, also -infinity; results too small for a normal number are 0, NaN stays NaN.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V exp_of_small(D d, V x) {
+  using T = hn::TFromD<D>;
+  const auto vanishes = hn::Lt(x, hn::Set(d, static_cast<T>(sizeof(T) == 4 ? -87.0 : -708.0)));
+  const auto reduced = simd::reduce_for_exp(d, hn::IfThenZeroElse(vanishes, x));
+  const V power = simd::power_of_two(d, reduced.n);
+  return hn::IfThenZeroElse(vanishes, hn::MulAdd(reduced.expm1_r, power, power));
+}
+
+/// The lanes of a mask that one of the tile's vectors holds.
+template <class D, typename T = hn::TFromD<D>>
+HWY_INLINE hn::Mask<D> mask_of_vector(D d, std::uint16_t mask, std::int64_t vector) {
+  const std::uint64_t bits = static_cast<std::uint64_t>(mask) >> (vector * vector_lanes<T>);
+  return hn::LoadMaskBits(d, reinterpret_cast<const std::uint8_t*>(&bits));
+}
+
+}  // namespace bough::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

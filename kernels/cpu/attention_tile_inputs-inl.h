@@ -1,0 +1,315 @@
+// Loading what the tiles of one range and one head read: windows of keys and values, queries, relations, dropout.
+// Compiled once per instruction set; include it inside a foreach_target file.
+#if defined(BOUGH_KERNELS_CPU_ATTENTION_TILE_INPUTS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef BOUGH_KERNELS_CPU_ATTENTION_TILE_INPUTS_INL_H_
+#undef BOUGH_KERNELS_CPU_ATTENTION_TILE_INPUTS_INL_H_
+#else
+#define BOUGH_KERNELS_CPU_ATTENTION_TILE_INPUTS_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
+#include "graph/plan/attention_plan.h"
+#include "kernels/cpu/attention_tile-inl.h"
+#include "kernels/cpu/graph_attention.h"
+#include "kernels/cpu/scratch.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace bough::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// target = factor * source; target may be source.
+template <class D, typename T = hn::TFromD<D>>
+HWY_INLINE void store_row(D d, T factor, const T* source, T* target, std::int64_t width) {
+  const auto f = hn::Set(d, factor);
+  std::int64_t i = 0;
+  for (; i + vector_lanes<T> <= width; i += vector_lanes<T>) {
+    hn::StoreU(hn::Mul(f, hn::LoadU(d, source + i)), d, target + i);
+  }
+  for (; i < width; ++i) target[i] = factor * source[i];
+}
+
+/// target += factor * source
+template <class D, typename T = hn::TFromD<D>>
+HWY_INLINE void add_row(D d, T factor, const T* source, T* target, std::int64_t width) {
+  const auto f = hn::Set(d, factor);
+  std::int64_t i = 0;
+  for (; i + vector_lanes<T> <= width; i += vector_lanes<T>) {
+    hn::StoreU(hn::MulAdd(f, hn::LoadU(d, source + i), hn::LoadU(d, target + i)), d, target + i);
+  }
+  for (; i < width; ++i) target[i] += factor * source[i];
+}
+
+/// target = factor * source, filled up with zeros to a whole number of vectors.
+template <class D, typename T = hn::TFromD<D>>
+HWY_INLINE void load_row(D d, T factor, const T* source, T* target, std::int64_t width) {
+  store_row(d, factor, source, target, width);
+  std::fill(target + width, target + round_up(width, vector_lanes<T>), T{0});
+}
+
+/// Copies the rows of a window's sources one after the other, each filled up to whole vectors. False if one of them
+/// holds an infinity or NaN.
+template <class D, typename T = hn::TFromD<D>>
+bool load_window(D d, const AttentionPlan& plan, const AttentionPlan::Window& window, HeadRows<const T> source,
+                 std::int64_t head, std::int64_t width, T* target) {
+  constexpr std::int64_t n = vector_lanes<T>;
+  const std::int64_t padded = round_up(width, n), whole = width / n * n;
+  auto zeros = hn::Zero(d);  // 0 * x is 0 for every finite x
+  for (std::int64_t i = 0; i < window.num_sources; ++i) {
+    const T* row = source(plan.window_sources[static_cast<std::size_t>(window.source_begin + i)], head);
+    T* place = target + i * padded;
+    for (std::int64_t j = 0; j < whole; j += n) {
+      const auto x = hn::LoadU(d, row + j);
+      zeros = hn::MulAdd(x, hn::Zero(d), zeros);
+      hn::StoreU(x, d, place + j);
+    }
+    if (whole == padded) continue;
+    std::fill(place + whole, place + padded, T{0});
+    std::copy(row + whole, row + width, place + whole);
+    zeros = hn::MulAdd(hn::LoadU(d, place + whole), hn::Zero(d), zeros);
+  }
+  return hn::AllTrue(d, hn::Eq(zeros, hn::Zero(d)));
+}
+
+/// Memory for the scores of one tile at a time, and what they are computed from.
+template <typename T>
+struct TileInputs {
+  static constexpr std::int64_t most_columns = 260;   ///< of a piece, filled up to a multiple of column_multiple
+  static constexpr std::int64_t margin = tile_lanes;  ///< before and after the products of a lane with the book
+
+  template <class D>
+  TileInputs(D d, const AttentionPlan& plan, const AttentionPlan::Range& range, const AttentionInputs<T>& in,
+             std::int64_t head)
+      : width(in.width), padded_width(round_up(in.width, vector_lanes<T>)) {
+    std::int64_t most_blocks = 0;
+    for (std::int32_t w = range.window_begin; w < range.window_end; ++w) {
+      window_capacity = std::max<std::int64_t>(window_capacity, plan.windows[static_cast<std::size_t>(w)].num_sources);
+    }
+    for (std::int32_t t = range.tile_begin; t < range.tile_end; ++t) {
+      const AttentionPlan::Tile& tile = plan.tiles[static_cast<std::size_t>(t)];
+      most_blocks = std::max<std::int64_t>(most_blocks, tile.block_end - tile.block_begin);
+    }
+    const bool relations = static_cast<bool>(in.relation_keys);
+    book_stride = 2 * margin + most_blocks * AttentionPlan::block_relations;
+    const std::int64_t book_size = relations ? (range.book_end - range.book_begin) * in.width : 0;
+    memory = Scratch<T>(window_capacity * padded_width + tile_lanes * (2 * padded_width) +
+                        (relations ? most_columns * padded_width + tile_lanes * book_stride : 0) + book_size +
+                        most_columns * tile_lanes);
+    rows_memory = Scratch<const T*>(most_columns + tile_lanes);
+    T* next = memory.data();
+    const auto take = [&](std::int64_t count) {
+      T* place = next;
+      next += count;
+      return place;
+    };
+    keys = take(window_capacity * padded_width);
+    queries = take(tile_lanes * padded_width);
+    lanes = take(tile_lanes * padded_width);
+    scores = take(most_columns * tile_lanes);
+    if (relations) {
+      folded_keys = take(most_columns * padded_width);
+      book_products = take(tile_lanes * book_stride);
+      std::fill(book_products, book_products + tile_lanes * book_stride, T{0});
+      book = take(book_size);
+      load_book(d, plan, range, in, head);
+    }
+    key_rows = rows_memory.data();
+    query_rows = key_rows + most_columns;
+    for (std::int64_t lane = 0; lane < tile_lanes; ++lane) query_rows[lane] = queries + lane * padded_width;
+  }
+
+  /// The relations of the range's book, each block of 16 transposed: book[block][i][relation].
+  template <class D>
+  void load_book(D d, const AttentionPlan& plan, const AttentionPlan::Range& range, const AttentionInputs<T>& in,
+                 std::int64_t head) const {
+    constexpr std::int64_t block = AttentionPlan::block_relations;
+    static_assert(block == tile_lanes);
+    const Scratch<T> room(block * 2 * padded_width);
+    T* transposed = room.data() + block * padded_width;
+    for (std::int64_t b = 0; b * block < range.book_end - range.book_begin; ++b) {
+      for (std::int64_t r = 0; r < block; ++r) {
+        const std::int64_t relation = plan.book_relations[static_cast<std::size_t>(range.book_begin + b * block + r)];
+        load_row(d, T{1}, in.relation_keys(relation, head), room.data() + r * padded_width, width);
+      }
+      transpose_lanes(d, room.data(), padded_width, padded_width, transposed);
+      std::copy(transposed, transposed + width * block, book + b * block * width);
+    }
+  }
+
+  template <class D>
+  void load_keys(D d, const AttentionPlan& plan, const AttentionPlan::Window& window, const AttentionInputs<T>& in,
+                 std::int64_t head) const {
+    load_window(d, plan, window, in.k, head, in.width, keys);
+  }
+
+  /// The tile's queries, scaled: row by row, transposed, and multiplied with the tile's part of the book.
+  template <class D>
+  void load_queries(D d, const AttentionPlan& plan, const AttentionPlan::Tile& tile, const AttentionInputs<T>& in,
+                    std::int64_t head) const {
+    for (std::int64_t lane = 0; lane < tile_lanes; ++lane) {
+      T* target = queries + lane * padded_width;
+      if (lane < tile.num_lanes) {
+        load_row(d, in.scale, in.q(tile.rows[static_cast<std::size_t>(lane)], head), target, width);
+      } else {
+        std::fill(target, target + padded_width, T{0});
+      }
+    }
+    transpose_lanes(d, queries, padded_width, padded_width, lanes);
+    if (book == nullptr) return;
+    // Two blocks at a time where a vector holds a whole one: each element of a query is then used twice.
+    constexpr std::int64_t block = AttentionPlan::block_relations, n = vector_lanes<T>;
+    const auto start = [&](std::int64_t, std::int64_t) HWY_ATTR { return hn::Zero(d); };
+    const std::int64_t vectors = (tile.block_end - tile.block_begin) * block / n;
+    const auto lanes_at = [&](std::int64_t v) {
+      const std::int64_t number = plan.book_blocks[static_cast<std::size_t>(tile.block_begin + v * n / block)];
+      return book + number * block * width + v * n % block;
+    };
+    const auto finish = [&](std::int64_t lane, std::int64_t v, hn::Vec<D> sum)
+                            HWY_ATTR { hn::StoreU(sum, d, book_products + lane * book_stride + margin + v * n); };
+    std::int64_t v = 0;
+    for (; v + 2 <= vectors; v += 2) {
+      const T* at[2] = {lanes_at(v), lanes_at(v + 1)};
+      products_with_vectors<2>(d, at, v, query_rows, tile_lanes, width, start, finish);
+    }
+    for (; v < vectors; ++v) {
+      const T* at[1] = {lanes_at(v)};
+      products_with_vectors<1>(d, at, v, query_rows, tile_lanes, width, start, finish);
+    }
+  }
+
+  /// Where the key of each column is: in the window, or with its relation added.
+  template <class D>
+  void load_key_rows(D d, const AttentionPlan& plan, const AttentionPlan::Piece& piece, const AttentionInputs<T>& in,
+                     std::int64_t head) const {
+    const std::uint16_t* rows = plan.column_rows.data() + piece.column_begin;
+    for (std::int64_t c = 0; c < piece.num_columns; ++c) key_rows[c] = keys + rows[c] * padded_width;
+    for (std::int64_t c = piece.num_columns; c < round_up(piece.num_columns, column_multiple); ++c) key_rows[c] = keys;
+    if (book == nullptr) return;
+    const std::int32_t* relations = plan.column_relations.data() + piece.column_begin;
+    for (std::int32_t s = piece.segment_begin; s < piece.segment_end; ++s) {
+      const AttentionPlan::Segment& segment = plan.segments[static_cast<std::size_t>(s)];
+      if (segment.base_begin >= 0) continue;
+      for (std::int64_t c = segment.column_begin; c < segment.column_end; ++c) {
+        T* target = folded_keys + c * padded_width;
+        const T* key = key_rows[c];
+        const T* relation = in.relation_keys(relations[c], head);
+        std::int64_t i = 0;
+        for (; i + vector_lanes<T> <= width; i += vector_lanes<T>) {
+          hn::StoreU(hn::Add(hn::LoadU(d, key + i), hn::LoadU(d, relation + i)), d, target + i);
+        }
+        for (; i < width; ++i) target[i] = key[i] + relation[i];
+        std::fill(target + width, target + padded_width, T{0});
+        key_rows[c] = target;
+      }
+    }
+  }
+
+  std::int64_t width, padded_width, window_capacity = 0, book_stride = 0;
+  Scratch<T> memory;
+  Scratch<const T*> rows_memory;
+  T* keys = nullptr;
+  T* queries = nullptr;
+  T* lanes = nullptr;   ///< the queries transposed: lanes[i * 16 + lane]
+  T* scores = nullptr;  ///< scores[column * 16 + lane]
+  T* folded_keys = nullptr;
+  T* book = nullptr;             ///< null without relations
+  T* book_products = nullptr;    ///< book_products[lane * book_stride + margin + place in the tile's part of the book]
+  const T** key_rows = nullptr;  ///< of the columns of the piece at hand
+  const T** query_rows = nullptr;  ///< the 16 rows of `queries`
+};
+
+/// Calls f(lane, column, count, place) for each square of vector_lanes columns by as many lanes in a mixed segment:
+/// place[lane + i] is where the products of lane + i with the relations of column, column + 1, ... stand.
+template <typename T, class F>
+HWY_INLINE void for_mixed_squares(const AttentionPlan& plan, const AttentionPlan::Piece& piece,
+                                  const TileInputs<T>& tile, std::int64_t book_length, const F& f) {
+  constexpr std::int64_t n = vector_lanes<T>;
+  for (std::int32_t s = piece.segment_begin; s < piece.segment_end; ++s) {
+    const AttentionPlan::Segment& segment = plan.segments[static_cast<std::size_t>(s)];
+    if (segment.base_begin < 0) continue;
+    const std::int32_t* bases = plan.bases.data() + segment.base_begin;
+    for (std::int64_t c = segment.column_begin; c < segment.column_end; c += n) {
+      const std::int64_t count = std::min(n, segment.column_end - c);
+      for (std::int64_t lane = 0; lane < tile_lanes; lane += n) {
+        std::int64_t places[n];
+        for (std::int64_t i = 0; i < n; ++i) {
+          // Lanes without edges in these columns may point anywhere; they are masked, but must stay inside.
+          const std::int64_t base = bases[lane + i] + c - segment.column_begin;
+          places[i] =
+              (lane + i) * tile.book_stride + TileInputs<T>::margin + std::clamp<std::int64_t>(base, -n, book_length);
+        }
+        f(lane, c, count, places);
+      }
+    }
+  }
+}
+
+/// Starts the scores with the products of queries and relations in mixed segments, 0 elsewhere. False, and nothing
+/// done, if there are none.
+template <class D, typename T = hn::TFromD<D>>
+HWY_INLINE bool add_mixed_relations(D d, const AttentionPlan& plan, const AttentionPlan::Piece& piece,
+                                    const TileInputs<T>& tile) {
+  const AttentionPlan::Tile& lanes = plan.tiles[static_cast<std::size_t>(piece.tile)];
+  if (tile.book == nullptr || lanes.block_begin == lanes.block_end) return false;
+  constexpr std::int64_t n = vector_lanes<T>;
+  std::fill(tile.scores, tile.scores + round_up(piece.num_columns, column_multiple) * tile_lanes, T{0});
+  const std::int64_t length = (lanes.block_end - lanes.block_begin) * std::int64_t{AttentionPlan::block_relations};
+  for_mixed_squares(plan, piece, tile, length,
+                    [&](std::int64_t lane, std::int64_t c, std::int64_t count, const std::int64_t* places) HWY_ATTR {
+                      hn::Vec<D> v[n];
+                      for (std::int64_t i = 0; i < n; ++i) v[i] = hn::LoadU(d, tile.book_products + places[i]);
+                      transpose_square(d, v);
+                      for (std::int64_t i = 0; i < count; ++i) {
+                        hn::StoreU(v[i], d, tile.scores + (c + i) * tile_lanes + lane);
+                      }
+                    });
+  return true;
+}
+
+/// sums[lane] += sum over columns of weights[column * 16 + lane] * row(column), for each group of lanes over the
+/// columns that it uses. Rows and sums have `width` elements, a multiple of the vector's.
+template <class D, class RowOf, typename T = hn::TFromD<D>>
+HWY_INLINE void add_to_lanes(D d, const AttentionPlan& plan, const AttentionPlan::Piece& piece, const T* weights,
+                             const RowOf& row_of, std::int64_t width, T* sums) {
+  constexpr std::int64_t lanes = AttentionPlan::group_lanes;
+  for (std::int64_t g = 0; g < AttentionPlan::groups; ++g) {
+    const std::int64_t begin = piece.group_begin[static_cast<std::size_t>(g)],
+                       end = piece.group_begin[static_cast<std::size_t>(g) + 1];
+    const std::uint16_t* columns = plan.group_columns.data() + begin;
+    const T* group_weights = weights + g * lanes;
+    T* group_sums = sums + g * lanes * width;
+    weighted_sums<lanes>(
+        d, end - begin, width,
+        [&](std::int64_t e) HWY_ATTR {
+          return Weights<T>{group_weights + columns[e] * tile_lanes, 1};
+        },
+        [&](std::int64_t e) HWY_ATTR { return row_of(columns[e]); },
+        [&](std::int64_t lane) HWY_ATTR { return group_sums + lane * width; });
+  }
+}
+
+/// Drops weights: sets them to 0 or scales them.
+template <class D, typename T = hn::TFromD<D>>
+void drop_weights(D, const AttentionPlan& plan, const AttentionPlan::Window& window, const AttentionPlan::Piece& piece,
+                  const AttentionPlan::Tile& tile, const AttentionDropout& dropout, std::int64_t head, T* weights) {
+  for (std::int64_t c = 0; c < piece.num_columns; ++c) {
+    const auto column = static_cast<std::size_t>(piece.column_begin + c);
+    const std::int32_t source =
+        plan.window_sources[static_cast<std::size_t>(window.source_begin + plan.column_rows[column])];
+    for (std::int64_t lane = 0; lane < tile.num_lanes; ++lane) {
+      if ((plan.column_masks[column] >> lane & 1) == 0) continue;
+      const bool keeps = dropout.keeps(source, tile.rows[static_cast<std::size_t>(lane)], head, 0);
+      T& weight = weights[c * tile_lanes + lane];
+      weight = keeps ? static_cast<T>(dropout.scale) * weight : T{0};
+    }
+  }
+}
+
+}  // namespace bough::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

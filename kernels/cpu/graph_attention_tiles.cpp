@@ -1,0 +1,240 @@
+#include "kernels/cpu/graph_attention_tiles.h"
+
+#include <cmath>
+
+#include "bough/core/parallel.h"
+#include "kernels/cpu/scratch.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/cpu/graph_attention_tiles.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "kernels/cpu/attention_tile-inl.h"
+#include "kernels/cpu/attention_tile_inputs-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace bough::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// What is known of the rows of a tile after some of its columns: 16 largest scores, 16 sums of exponentials relative
+/// to them, 16 weighted sums.
+template <typename T>
+struct TileState {
+  T* top;
+  T* total;
+  T* sums;
+
+  static std::int64_t size(std::int64_t padded_value_width) { return tile_lanes * (2 + padded_value_width); }
+  static TileState at(T* memory) { return {memory, memory + tile_lanes, memory + 2 * tile_lanes}; }
+};
+
+/// Scores of the piece, -infinity where there is no edge; raises `top` to the largest of each lane.
+template <class D, typename T = hn::TFromD<D>>
+HWY_INLINE void piece_scores(D d, const AttentionPlan& plan, const AttentionPlan::Piece& piece,
+                             const TileInputs<T>& tile, T* top) {
+  const std::uint16_t* masks = plan.column_masks.data() + piece.column_begin;
+  const std::int64_t columns = piece.num_columns, padded = round_up(columns, column_multiple);
+  const auto nothing = hn::Set(d, -std::numeric_limits<T>::infinity());
+  hn::Vec<D> tops[tile_vectors<T>];
+  for (std::int64_t v = 0; v < tile_vectors<T>; ++v) tops[v] = hn::LoadU(d, top + v * vector_lanes<T>);
+  const auto finish = [&](std::int64_t c, std::int64_t v, hn::Vec<D> sum) HWY_ATTR {
+    const std::uint16_t mask = c < columns ? masks[c] : std::uint16_t{0};
+    const auto score = hn::IfThenElse(mask_of_vector(d, mask, v), sum, nothing);
+    tops[v] = hn::Max(tops[v], score);
+    hn::StoreU(score, d, tile.scores + c * tile_lanes + v * vector_lanes<T>);
+  };
+  if (add_mixed_relations(d, plan, piece, tile)) {
+    const auto start = [&](std::int64_t c, std::int64_t v)
+                           HWY_ATTR { return hn::LoadU(d, tile.scores + c * tile_lanes + v * vector_lanes<T>); };
+    tile_products(d, tile.lanes, tile.key_rows, padded, tile.width, start, finish);
+  } else {
+    const auto start = [&](std::int64_t, std::int64_t) HWY_ATTR { return hn::Zero(d); };
+    tile_products(d, tile.lanes, tile.key_rows, padded, tile.width, start, finish);
+  }
+  for (std::int64_t v = 0; v < tile_vectors<T>; ++v) hn::StoreU(tops[v], d, top + v * vector_lanes<T>);
+}
+
+/// Replaces scores by exponentials relative to the new largest score and rescales what was summed before.
+template <class D, typename T = hn::TFromD<D>>
+HWY_INLINE void exponentiate(D d, std::int64_t columns, T* scores, const T* new_top, bool first,
+                             std::int64_t value_width, const TileState<T>& state) {
+  for (std::int64_t v = 0; v < tile_vectors<T>; ++v) {
+    const std::int64_t lane = v * vector_lanes<T>;
+    // All scores so far may be -infinity; what they are relative to must be finite.
+    const auto base = hn::Max(hn::LoadU(d, new_top + lane), hn::Set(d, std::numeric_limits<T>::lowest()));
+    auto total = hn::Zero(d);
+    for (std::int64_t c = 0; c < columns; ++c) {
+      T* place = scores + c * tile_lanes + lane;
+      const auto p = exp_of_small(d, hn::Sub(hn::LoadU(d, place), base));
+      total = hn::Add(total, p);
+      hn::StoreU(p, d, place);
+    }
+    if (!first) {
+      const auto factor = exp_of_small(d, hn::Sub(hn::LoadU(d, state.top + lane), base));
+      total = hn::MulAdd(factor, hn::LoadU(d, state.total + lane), total);
+      T factors[vector_lanes<T>];
+      hn::StoreU(factor, d, factors);
+      for (std::int64_t i = 0; i < vector_lanes<T>; ++i) {
+        T* sum = state.sums + (lane + i) * value_width;
+        const auto f = hn::Set(d, factors[i]);
+        for (std::int64_t j = 0; j < value_width; j += vector_lanes<T>) {
+          hn::StoreU(hn::Mul(f, hn::LoadU(d, sum + j)), d, sum + j);
+        }
+      }
+    }
+    hn::StoreU(total, d, state.total + lane);
+  }
+  std::copy(new_top, new_top + tile_lanes, state.top);
+}
+
+/// sums += weights times values, edge by edge: where a value is not finite, 0 times it would spoil lanes that do not
+/// have the edge.
+template <class D, typename T = hn::TFromD<D>>
+void add_values_of_edges(D d, const AttentionPlan& plan, const AttentionPlan::Piece& piece, const T* weights,
+                         const T* values, std::int64_t value_width, T* sums) {
+  for (std::int64_t c = 0; c < piece.num_columns; ++c) {
+    const auto column = static_cast<std::size_t>(piece.column_begin + c);
+    const T* value = values + plan.column_rows[column] * value_width;
+    for (std::int64_t lane = 0; lane < tile_lanes; ++lane) {
+      if ((plan.column_masks[column] >> lane & 1) == 0) continue;
+      const auto w = hn::Set(d, weights[c * tile_lanes + lane]);
+      T* sum = sums + lane * value_width;
+      for (std::int64_t j = 0; j < value_width; j += vector_lanes<T>) {
+        hn::StoreU(hn::MulAdd(w, hn::LoadU(d, value + j), hn::LoadU(d, sum + j)), d, sum + j);
+      }
+    }
+  }
+}
+
+/// Results of complete rows, states of partial ones.
+template <class D, typename T = hn::TFromD<D>>
+void finish_tile(D d, const AttentionPlan::Tile& tile, const AttentionInputs<T>& in, std::int64_t head,
+                 const TileState<T>& state, std::int64_t value_width, T* partials, const AttentionOutputs<T>& result) {
+  for (std::int64_t lane = 0; lane < tile.num_lanes; ++lane) {
+    const T* sum = state.sums + lane * value_width;
+    const T total = state.total[lane], top = state.top[lane];
+    if (const std::int64_t partial = tile.partials[static_cast<std::size_t>(lane)]; partial >= 0) {
+      T* part = partials + (partial * in.heads + head) * (2 + in.value_width);
+      part[0] = top;
+      part[1] = total;
+      std::copy(sum, sum + in.value_width, part + 2);
+      continue;
+    }
+    const std::int64_t row = tile.rows[static_cast<std::size_t>(lane)];
+    store_row(d, total == 0 ? T{0} : 1 / total, sum, result.out(row, head), in.value_width);
+    *result.log_sum(row, head) = total == 0 ? std::numeric_limits<T>::infinity() : top + std::log(total);
+  }
+}
+
+template <typename T>
+void attend_range(const AttentionPlan& plan, const AttentionInputs<T>& in, std::int64_t range_number, std::int64_t head,
+                  T* partials, const AttentionOutputs<T>& result) {
+  const TileTag<T> d;
+  const AttentionPlan::Range& range = plan.ranges[static_cast<std::size_t>(range_number)];
+  const std::int64_t value_width = round_up(in.value_width, vector_lanes<T>);
+  const bool one_window = range.window_end - range.window_begin == 1;
+  const std::int64_t states = one_window ? 1 : range.tile_end - range.tile_begin;
+  const TileInputs<T> tile(d, plan, range, in, head);
+  const Scratch<T> values(tile.window_capacity * value_width);
+  const Scratch<T> state_memory(states * TileState<T>::size(value_width));
+  for (std::int32_t w = range.window_begin; w < range.window_end; ++w) {
+    const AttentionPlan::Window& window = plan.windows[static_cast<std::size_t>(w)];
+    tile.load_keys(d, plan, window, in, head);
+    const bool finite = load_window(d, plan, window, in.v, head, in.value_width, values.data());
+    for (std::int32_t p = window.piece_begin; p < window.piece_end; ++p) {
+      const AttentionPlan::Piece& piece = plan.pieces[static_cast<std::size_t>(p)];
+      const AttentionPlan::Tile& lanes = plan.tiles[static_cast<std::size_t>(piece.tile)];
+      const std::int64_t place = one_window ? 0 : piece.tile - range.tile_begin;
+      const TileState<T> state = TileState<T>::at(state_memory.data() + place * TileState<T>::size(value_width));
+      if (p == window.piece_begin || plan.pieces[static_cast<std::size_t>(p) - 1].tile != piece.tile) {
+        tile.load_queries(d, plan, lanes, in, head);
+      }
+      if (piece.first) {
+        std::fill(state.top, state.top + tile_lanes, -std::numeric_limits<T>::infinity());
+        std::fill(state.total, state.total + (1 + value_width) * tile_lanes, T{0});
+      }
+      T top[tile_lanes];
+      std::copy(state.top, state.top + tile_lanes, top);
+      tile.load_key_rows(d, plan, piece, in, head);
+      piece_scores(d, plan, piece, tile, top);
+      exponentiate(d, piece.num_columns, tile.scores, top, piece.first, value_width, state);
+      if (in.dropout.active()) drop_weights(d, plan, window, piece, lanes, in.dropout, head, tile.scores);
+      if (finite) {
+        const std::uint16_t* rows = plan.column_rows.data() + piece.column_begin;
+        add_to_lanes(
+            d, plan, piece, tile.scores, [&](std::int64_t c) HWY_ATTR { return values.data() + rows[c] * value_width; },
+            value_width, state.sums);
+      } else {
+        add_values_of_edges(d, plan, piece, tile.scores, values.data(), value_width, state.sums);
+      }
+      if (piece.last) finish_tile(d, lanes, in, head, state, value_width, partials, result);
+    }
+  }
+}
+
+/// Puts the parts of a row together, in their order.
+template <typename T>
+void merge_parts(const SplitRow& row, const AttentionInputs<T>& in, std::int64_t head, const T* partials,
+                 const AttentionOutputs<T>& result) {
+  const TileTag<T> d;
+  const std::int64_t size = 2 + in.value_width;
+  const auto part = [&](std::int32_t i) { return partials + ((row.first_partial + i) * in.heads + head) * size; };
+  T top = -std::numeric_limits<T>::infinity(), total = 0;
+  for (std::int32_t i = 0; i < row.num_partials; ++i) top = std::max(top, part(i)[0]);
+  const T base = std::max(top, std::numeric_limits<T>::lowest());
+  T* out = result.out(row.row, head);
+  std::fill(out, out + in.value_width, T{0});
+  for (std::int32_t i = 0; i < row.num_partials; ++i) {
+    const T factor = std::exp(part(i)[0] - base);
+    total += factor * part(i)[1];
+    add_row(d, factor, part(i) + 2, out, in.value_width);
+  }
+  store_row(d, total == 0 ? T{0} : 1 / total, out, out, in.value_width);
+  *result.log_sum(row.row, head) = total == 0 ? std::numeric_limits<T>::infinity() : top + std::log(total);
+}
+
+TileFunctions<float> tile_functions_float() { return {attend_range<float>, merge_parts<float>}; }
+TileFunctions<double> tile_functions_double() { return {attend_range<double>, merge_parts<double>}; }
+
+}  // namespace bough::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace bough {
+namespace {
+
+HWY_EXPORT(tile_functions_float);
+HWY_EXPORT(tile_functions_double);
+
+template <typename T>
+TileFunctions<T> tile_functions() {
+  if constexpr (std::is_same_v<T, float>)
+    return HWY_DYNAMIC_DISPATCH(tile_functions_float)();
+  else
+    return HWY_DYNAMIC_DISPATCH(tile_functions_double)();
+}
+
+}  // namespace
+
+template <typename T>
+void attend_tiles(Cpu, const AttentionPlan& plan, const AttentionInputs<T>& in, const AttentionOutputs<T>& result) {
+  const TileFunctions<T> functions = tile_functions<T>();
+  const Scratch<T> partials(plan.num_partials * in.heads * (2 + in.value_width));
+  parallel_chunks(static_cast<std::int64_t>(plan.ranges.size()) * in.heads, 1, [&](std::int64_t i, std::int64_t) {
+    functions.attend_range(plan, in, i / in.heads, i % in.heads, partials.data(), result);
+  });
+  parallel_chunks(static_cast<std::int64_t>(plan.split_rows.size()), 8, [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t i = first; i < last; ++i) {
+      for (std::int64_t head = 0; head < in.heads; ++head) {
+        functions.merge_parts(plan.split_rows[static_cast<std::size_t>(i)], in, head, partials.data(), result);
+      }
+    }
+  });
+}
+
+template void attend_tiles(Cpu, const AttentionPlan&, const AttentionInputs<float>&, const AttentionOutputs<float>&);
+template void attend_tiles(Cpu, const AttentionPlan&, const AttentionInputs<double>&, const AttentionOutputs<double>&);
+
+}  // namespace bough
+#endif

@@ -1,0 +1,51 @@
+#pragma once
+
+#include "graph/plan/attention_plan.h"
+#include "kernels/cpu/graph_attention.h"
+
+/// Graph attention on the tiles of a plan, one head at a time. Takes relation keys and dropout, no other options; the
+/// rows that the plan leaves out are not touched.
+namespace bough {
+
+/// True if the tile kernels can do what the options ask for.
+template <typename T>
+bool tiles_can_take(const AttentionInputs<T>& in) {
+  return !in.relation_values && !in.relation_bias && !in.edge_bias && !in.edge_weights;
+}
+
+/// The loops over tiles, as compiled for one instruction set.
+template <typename T>
+struct TileFunctions {
+  void (*attend_range)(const AttentionPlan&, const AttentionInputs<T>&, std::int64_t range, std::int64_t head,
+                       T* partials, const AttentionOutputs<T>&);
+  void (*merge_parts)(const SplitRow&, const AttentionInputs<T>&, std::int64_t head, const T* partials,
+                      const AttentionOutputs<T>&);
+};
+
+/// Where backward collects parts of gradients that are added up at the end; [number, heads, width] each.
+template <typename T>
+struct TileCollections {
+  T* partials;  ///< of queries, by part of a split row
+  T* key_slots;
+  T* value_slots;
+};
+template <typename T>
+struct TileGradientFunctions {
+  /// Adds gradients of relation keys to relation_table [relations, width], unless that is null.
+  void (*backward_of_range)(const AttentionPlan&, const AttentionPlan::Range&, const AttentionInputs<T>&,
+                            std::int64_t head, const AttentionGradients<T>&, const TileCollections<T>&,
+                            T* relation_table);
+  void (*add_parts)(std::int64_t width, const T* parts, std::int64_t stride, std::int64_t count, T* sum);
+};
+
+/// Writes the rows of the plan's tiles.
+template <typename T>
+void attend_tiles(Cpu, const AttentionPlan& plan, const AttentionInputs<T>& in, const AttentionOutputs<T>& result);
+
+/// Gradients of q for the rows of the plan's tiles; of k and v for all sources, zero where no tile has one; gradients
+/// of relation keys are added to what is there.
+template <typename T>
+void attend_tiles_backward(Cpu, const AttentionPlan& plan, const AttentionInputs<T>& in,
+                           const AttentionGradients<T>& gradients);
+
+}  // namespace bough

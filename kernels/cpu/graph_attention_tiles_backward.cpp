@@ -1,0 +1,458 @@
+#include <bit>
+#include <cmath>
+
+#include "bough/core/parallel.h"
+#include "kernels/cpu/graph_attention_tiles.h"
+#include "kernels/cpu/scratch.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/cpu/graph_attention_tiles_backward.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "kernels/cpu/attention_tile-inl.h"
+#include "kernels/cpu/attention_tile_inputs-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace bough::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// What backward needs besides the inputs of the tiles: memory of one task.
+template <typename T>
+struct TileGradients {
+  TileGradients(const AttentionPlan& plan, const AttentionPlan::Range& range, const AttentionInputs<T>& in,
+                const TileInputs<T>& tile)
+      : width(tile.padded_width), value_width(round_up(in.value_width, vector_lanes<T>)) {
+    const std::int64_t columns = TileInputs<T>::most_columns, window = tile.window_capacity;
+    const bool one_window = range.window_end - range.window_begin == 1;
+    const std::int64_t tiles = one_window ? 1 : range.tile_end - range.tile_begin;
+    const std::int64_t book = tile.book == nullptr ? 0 : range.book_end - range.book_begin;
+    const std::int64_t book_products = tile.book == nullptr ? 0 : tile_lanes * tile.book_stride;
+    memory = Scratch<T>(window * (width + 2 * value_width) + 2 * columns * tile_lanes + tile_lanes * 2 * value_width +
+                        tiles * tile_lanes * width + 2 * tile_lanes + 2 * book * width + book_products);
+    rows_memory = Scratch<const T*>(columns);
+    T* next = memory.data();
+    const auto take = [&](std::int64_t count) {
+      T* place = next;
+      next += count;
+      return place;
+    };
+    d_keys = take(window * width);
+    values = take(window * value_width);
+    d_values = take(window * value_width);
+    d_scores = take(columns * tile_lanes);
+    kept = take(columns * tile_lanes);
+    d_outs = take(tile_lanes * value_width);
+    lanes = take(tile_lanes * value_width);
+    d_queries = take(tiles * tile_lanes * width);
+    log_sums = take(tile_lanes);
+    deltas = take(tile_lanes);
+    book_rows = take(book * width);
+    d_book = take(book * width);
+    d_book_products = take(book_products);
+    value_rows = rows_memory.data();
+    std::fill(d_book, d_book + book * width, T{0});
+    for (std::int64_t i = 0; i < book; ++i) {
+      const std::int64_t relation = plan.book_relations[static_cast<std::size_t>(range.book_begin + i)];
+      std::copy(in.relation_keys(relation, 0), in.relation_keys(relation, 0) + in.width, book_rows + i * width);
+      std::fill(book_rows + i * width + in.width, book_rows + (i + 1) * width, T{0});
+    }
+  }
+
+  std::int64_t width, value_width;  ///< whole vectors
+  Scratch<T> memory;
+  Scratch<const T*> rows_memory;
+  T* d_keys;     ///< of the window
+  T* values;     ///< of the window
+  T* d_values;   ///< of the window
+  T* d_scores;   ///< [column * 16 + lane]
+  T* kept;       ///< dropout's factors, [column * 16 + lane]
+  T* d_outs;     ///< gradients of the tile's results, row by row
+  T* lanes;      ///< the same transposed
+  T* d_queries;  ///< of one tile, or of all tiles of a range with several windows
+  T* log_sums;
+  T* deltas;
+  T* book_rows;        ///< relations of the book, row by row
+  T* d_book;           ///< gradients of the book's relations
+  T* d_book_products;  ///< like TileInputs::book_products
+  const T** value_rows;
+};
+
+/// Loads what belongs to the rows of a tile.
+template <class D, typename T = hn::TFromD<D>>
+void load_tile(D d, const AttentionPlan& plan, const AttentionPlan::Tile& tile, const AttentionInputs<T>& in,
+               std::int64_t head, const AttentionGradients<T>& gradients, const TileInputs<T>& inputs,
+               const TileGradients<T>& work) {
+  inputs.load_queries(d, plan, tile, in, head);
+  for (std::int64_t lane = 0; lane < tile_lanes; ++lane) {
+    T* d_out = work.d_outs + lane * work.value_width;
+    const std::int64_t row = tile.rows[static_cast<std::size_t>(lane)];
+    if (lane < tile.num_lanes) {
+      load_row(d, T{1}, gradients.d_out(row, head), d_out, in.value_width);
+      work.log_sums[lane] = *gradients.log_sum(row, head);
+      work.deltas[lane] = *gradients.delta(row, head);
+    } else {
+      std::fill(d_out, d_out + work.value_width, T{0});
+      work.log_sums[lane] = std::numeric_limits<T>::infinity();
+      work.deltas[lane] = 0;
+    }
+  }
+  transpose_lanes(d, work.d_outs, work.value_width, work.value_width, work.lanes);
+  if (inputs.book != nullptr) {
+    std::fill(work.d_book_products, work.d_book_products + tile_lanes * inputs.book_stride, T{0});
+  }
+}
+
+/// Weights of the piece (dropout included) into inputs.scores and gradients of scores into work.d_scores:
+///   p = exp(score - log_sum),   d_score = p (kept * d_out.v - delta),   weight = kept * p.
+template <class D, typename T = hn::TFromD<D>>
+HWY_INLINE void piece_gradients(D d, const AttentionPlan& plan, const AttentionPlan::Window& window,
+                                const AttentionPlan::Piece& piece, const AttentionInputs<T>& in, std::int64_t head,
+                                const TileInputs<T>& inputs, const TileGradients<T>& work) {
+  const std::uint16_t* masks = plan.column_masks.data() + piece.column_begin;
+  const std::uint16_t* rows = plan.column_rows.data() + piece.column_begin;
+  const std::int64_t columns = piece.num_columns, padded = round_up(columns, column_multiple);
+  inputs.load_key_rows(d, plan, piece, in, head);
+  for (std::int64_t c = 0; c < padded; ++c) {
+    work.value_rows[c] = work.values + (c < columns ? rows[c] : 0) * work.value_width;
+  }
+  const auto weigh = [&](std::int64_t c, std::int64_t v, hn::Vec<D> score) HWY_ATTR {
+    const std::int64_t lane = v * vector_lanes<T>;
+    const std::uint16_t mask = c < columns ? masks[c] : std::uint16_t{0};
+    const auto exponent = hn::Sub(score, hn::LoadU(d, work.log_sums + lane));
+    const auto p = exp_of_small(d, exponent);
+    hn::StoreU(hn::IfThenElseZero(mask_of_vector(d, mask, v), p), d, inputs.scores + c * tile_lanes + lane);
+  };
+  const auto zero = [&](std::int64_t, std::int64_t) HWY_ATTR { return hn::Zero(d); };
+  if (add_mixed_relations(d, plan, piece, inputs)) {
+    const auto start = [&](std::int64_t c, std::int64_t v)
+                           HWY_ATTR { return hn::LoadU(d, inputs.scores + c * tile_lanes + v * vector_lanes<T>); };
+    tile_products(d, inputs.lanes, inputs.key_rows, padded, in.width, start, weigh);
+  } else {
+    tile_products(d, inputs.lanes, inputs.key_rows, padded, in.width, zero, weigh);
+  }
+  if (!in.dropout.active()) {
+    const auto differentiate = [&](std::int64_t c, std::int64_t v, hn::Vec<D> dp) HWY_ATTR {
+      const std::int64_t lane = v * vector_lanes<T>, place = c * tile_lanes + lane;
+      const auto p = hn::LoadU(d, inputs.scores + place);
+      const auto centred = hn::Sub(dp, hn::LoadU(d, work.deltas + lane));
+      // An edge that is not there has p = 0, but its dp may be anything.
+      const std::uint16_t mask = c < columns ? masks[c] : std::uint16_t{0};
+      hn::StoreU(hn::IfThenElseZero(mask_of_vector(d, mask, v), hn::Mul(p, centred)), d, work.d_scores + place);
+    };
+    tile_products(d, work.lanes, work.value_rows, padded, in.value_width, zero, differentiate);
+    return;
+  }
+  std::fill(work.kept, work.kept + padded * tile_lanes, T{1});
+  drop_weights(d, plan, window, piece, plan.tiles[static_cast<std::size_t>(piece.tile)], in.dropout, head, work.kept);
+  const auto differentiate = [&](std::int64_t c, std::int64_t v, hn::Vec<D> dp) HWY_ATTR {
+    const std::int64_t lane = v * vector_lanes<T>, place = c * tile_lanes + lane;
+    const auto p = hn::LoadU(d, inputs.scores + place), kept = hn::LoadU(d, work.kept + place);
+    const auto centred = hn::MulSub(dp, kept, hn::LoadU(d, work.deltas + lane));
+    const std::uint16_t mask = c < columns ? masks[c] : std::uint16_t{0};
+    hn::StoreU(hn::IfThenElseZero(mask_of_vector(d, mask, v), hn::Mul(p, centred)), d, work.d_scores + place);
+    hn::StoreU(hn::Mul(p, kept), d, inputs.scores + place);
+  };
+  tile_products(d, work.lanes, work.value_rows, padded, in.value_width, zero, differentiate);
+}
+
+/// sum(column) += sum over lanes of weights[column * 16 + lane] * rows[lane], four columns at a time over the lanes
+/// that any of them has.
+template <class D, class SumOf, typename T = hn::TFromD<D>>
+HWY_INLINE void add_to_columns(D d, const std::uint16_t* masks, std::int64_t columns, const T* weights, const T* rows,
+                               std::int64_t width, const SumOf& sum_of) {
+  constexpr std::int64_t together = 4;
+  std::int64_t c = 0;
+  const auto add = [&]<std::int64_t count>(std::integral_constant<std::int64_t, count>) HWY_ATTR {
+    std::uint32_t mask = 0;
+    for (std::int64_t i = 0; i < count; ++i) mask |= masks[c + i];
+    if (mask == 0) return;
+    const std::int64_t first = std::countr_zero(mask), last = 32 - std::countl_zero(mask);
+    const T* from = weights + c * tile_lanes + first;
+    const T* first_row = rows + first * width;
+    weighted_sums<count>(
+        d, last - first, width,
+        [&](std::int64_t lane) HWY_ATTR {
+          return Weights<T>{from + lane, tile_lanes};
+        },
+        [&](std::int64_t lane) HWY_ATTR { return first_row + lane * width; },
+        [&](std::int64_t i) HWY_ATTR { return sum_of(c + i); });
+  };
+  for (; c + together <= columns; c += together) add(std::integral_constant<std::int64_t, together>());
+  for (; c < columns; ++c) add(std::integral_constant<std::int64_t, 1>());
+}
+
+/// Gradients of keys, and through them of relations that are folded into keys.
+template <class D, typename T = hn::TFromD<D>>
+HWY_INLINE void add_key_gradients(D d, const AttentionPlan& plan, const AttentionPlan::Piece& piece,
+                                  const AttentionInputs<T>& in, const TileInputs<T>& inputs,
+                                  const TileGradients<T>& work, T* relation_table) {
+  const std::uint16_t* masks = plan.column_masks.data() + piece.column_begin;
+  const std::uint16_t* rows = plan.column_rows.data() + piece.column_begin;
+  const auto key_of = [&](std::int64_t c) HWY_ATTR { return work.d_keys + rows[c] * work.width; };
+  if (relation_table == nullptr) {
+    add_to_columns(d, masks, piece.num_columns, work.d_scores, inputs.queries, work.width, key_of);
+    return;
+  }
+  const std::int32_t* relations = plan.column_relations.data() + piece.column_begin;
+  // Folded columns are summed where their folded keys were, which are not needed any more.
+  const auto sum_of = [&](std::int64_t c)
+                          HWY_ATTR { return relations[c] < 0 ? key_of(c) : inputs.folded_keys + c * work.width; };
+  for (std::int64_t c = 0; c < piece.num_columns; ++c) {
+    if (relations[c] >= 0) std::fill(sum_of(c), sum_of(c) + work.width, T{0});
+  }
+  add_to_columns(d, masks, piece.num_columns, work.d_scores, inputs.queries, work.width, sum_of);
+  for (std::int64_t c = 0; c < piece.num_columns; ++c) {
+    if (relations[c] < 0) continue;
+    add_row(d, T{1}, sum_of(c), key_of(c), work.width);
+    add_row(d, T{1}, sum_of(c), relation_table + relations[c] * in.width, in.width);
+  }
+}
+
+/// Gathers the gradients of scores in mixed segments by their relations.
+template <class D, typename T = hn::TFromD<D>>
+HWY_INLINE void add_mixed_gradients(D d, const AttentionPlan& plan, const AttentionPlan::Piece& piece,
+                                    const TileInputs<T>& inputs, const TileGradients<T>& work) {
+  constexpr std::int64_t n = vector_lanes<T>;
+  const AttentionPlan::Tile& tile = plan.tiles[static_cast<std::size_t>(piece.tile)];
+  const std::int64_t length = (tile.block_end - tile.block_begin) * std::int64_t{AttentionPlan::block_relations};
+  for_mixed_squares(plan, piece, inputs, length,
+                    [&](std::int64_t lane, std::int64_t c, std::int64_t count, const std::int64_t* places) HWY_ATTR {
+                      hn::Vec<D> v[n];
+                      for (std::int64_t i = 0; i < n; ++i) {
+                        v[i] = i < count ? hn::LoadU(d, work.d_scores + (c + i) * tile_lanes + lane) : hn::Zero(d);
+                      }
+                      transpose_square(d, v);
+                      for (std::int64_t i = 0; i < n; ++i) {
+                        T* target = work.d_book_products + places[i];
+                        hn::StoreU(hn::Add(hn::LoadU(d, target), v[i]), d, target);
+                      }
+                    });
+}
+
+/// From the gradients of the products of queries and relations to those of both.
+template <class D, typename T = hn::TFromD<D>>
+void add_book_gradients(D d, const AttentionPlan& plan, const AttentionPlan::Tile& tile, const TileInputs<T>& inputs,
+                        const TileGradients<T>& work, T* d_queries) {
+  constexpr std::int64_t block = AttentionPlan::block_relations, together = 4;
+  for (std::int32_t b = tile.block_begin; b < tile.block_end; ++b) {
+    const std::int64_t begin = plan.book_blocks[static_cast<std::size_t>(b)] * block;
+    const T* products = work.d_book_products + TileInputs<T>::margin + (b - tile.block_begin) * block;
+    for (std::int64_t lane = 0; lane < tile_lanes; lane += together) {
+      const T* of_lanes = products + lane * inputs.book_stride;
+      weighted_sums<together>(
+          d, block, work.width,
+          [&](std::int64_t r) HWY_ATTR {
+            return Weights<T>{of_lanes + r, inputs.book_stride};
+          },
+          [&](std::int64_t r) HWY_ATTR { return work.book_rows + (begin + r) * work.width; },
+          [&](std::int64_t i) HWY_ATTR { return d_queries + (lane + i) * work.width; });
+    }
+    for (std::int64_t r = 0; r < block; r += together) {
+      weighted_sums<together>(
+          d, tile_lanes, work.width,
+          [&](std::int64_t lane) HWY_ATTR {
+            return Weights<T>{products + lane * inputs.book_stride + r, 1};
+          },
+          [&](std::int64_t lane) HWY_ATTR { return inputs.queries + lane * work.width; },
+          [&](std::int64_t i) HWY_ATTR { return work.d_book + (begin + r + i) * work.width; });
+    }
+  }
+}
+
+/// Adds the gradients of a window's sources to where the strand collects them.
+template <class D, typename T = hn::TFromD<D>>
+void flush_window(D d, const AttentionPlan& plan, const AttentionPlan::Window& window, std::int64_t heads,
+                  std::int64_t head, std::int64_t width, const T* source, std::int64_t source_width, HeadRows<T> target,
+                  T* slots) {
+  if (!target) return;
+  for (std::int64_t i = 0; i < window.num_sources; ++i) {
+    const AttentionPlan::Flush& flush = plan.flushes[static_cast<std::size_t>(window.source_begin + i)];
+    T* place = flush.shared ? slots + (flush.target * heads + head) * width : target(flush.target, head);
+    if (flush.first) {
+      store_row(d, T{1}, source + i * source_width, place, width);
+    } else {
+      add_row(d, T{1}, source + i * source_width, place, width);
+    }
+  }
+}
+
+template <typename T>
+void backward_of_range(const AttentionPlan& plan, const AttentionPlan::Range& range, const AttentionInputs<T>& in,
+                       std::int64_t head, const AttentionGradients<T>& gradients, const TileCollections<T>& collect,
+                       T* relation_table) {
+  const TileTag<T> d;
+  const bool one_window = range.window_end - range.window_begin == 1;
+  const TileInputs<T> inputs(d, plan, range, in, head);
+  AttentionInputs<T> of_head = in;
+  if (in.relation_keys) of_head.relation_keys.data = in.relation_keys(0, head);
+  const TileGradients<T> work(plan, range, of_head, inputs);
+  for (std::int32_t w = range.window_begin; w < range.window_end; ++w) {
+    const AttentionPlan::Window& window = plan.windows[static_cast<std::size_t>(w)];
+    inputs.load_keys(d, plan, window, in, head);
+    load_window(d, plan, window, in.v, head, in.value_width, work.values);
+    std::fill(work.d_keys, work.d_keys + window.num_sources * work.width, T{0});
+    std::fill(work.d_values, work.d_values + window.num_sources * work.value_width, T{0});
+    for (std::int32_t p = window.piece_begin; p < window.piece_end; ++p) {
+      const AttentionPlan::Piece& piece = plan.pieces[static_cast<std::size_t>(p)];
+      const AttentionPlan::Tile& tile = plan.tiles[static_cast<std::size_t>(piece.tile)];
+      const auto same_tile = [&](std::int32_t other) {
+        return other >= window.piece_begin && other < window.piece_end &&
+               plan.pieces[static_cast<std::size_t>(other)].tile == piece.tile;
+      };
+      if (!same_tile(p - 1)) load_tile(d, plan, tile, in, head, gradients, inputs, work);
+      const std::int64_t size = tile_lanes * work.width;
+      T* d_queries = work.d_queries + (one_window ? 0 : piece.tile - range.tile_begin) * size;
+      if (piece.first) std::fill(d_queries, d_queries + size, T{0});
+      piece_gradients(d, plan, window, piece, in, head, inputs, work);
+      add_to_lanes(
+          d, plan, piece, work.d_scores, [&](std::int64_t c) HWY_ATTR { return inputs.key_rows[c]; }, work.width,
+          d_queries);
+      add_key_gradients(d, plan, piece, in, inputs, work, relation_table);
+      const std::uint16_t* rows = plan.column_rows.data() + piece.column_begin;
+      add_to_columns(d, plan.column_masks.data() + piece.column_begin, piece.num_columns, inputs.scores, work.d_outs,
+                     work.value_width,
+                     [&](std::int64_t c) HWY_ATTR { return work.d_values + rows[c] * work.value_width; });
+      const bool mixed = inputs.book != nullptr && tile.block_begin < tile.block_end;
+      if (mixed) add_mixed_gradients(d, plan, piece, inputs, work);
+      if (mixed && !same_tile(p + 1)) add_book_gradients(d, plan, tile, inputs, work, d_queries);
+      if (!piece.last || !gradients.q) continue;
+      for (std::int64_t lane = 0; lane < tile.num_lanes; ++lane) {
+        const std::int64_t partial = tile.partials[static_cast<std::size_t>(lane)];
+        T* target = partial >= 0 ? collect.partials + (partial * in.heads + head) * in.width
+                                 : gradients.q(tile.rows[static_cast<std::size_t>(lane)], head);
+        store_row(d, in.scale, d_queries + lane * work.width, target, in.width);
+      }
+    }
+    flush_window(d, plan, window, in.heads, head, in.width, work.d_keys, work.width, gradients.k, collect.key_slots);
+    flush_window(d, plan, window, in.heads, head, in.value_width, work.d_values, work.value_width, gradients.v,
+                 collect.value_slots);
+  }
+  if (relation_table == nullptr) return;
+  for (std::int64_t i = 0; i < range.book_end - range.book_begin; ++i) {
+    const std::int64_t relation = plan.book_relations[static_cast<std::size_t>(range.book_begin + i)];
+    add_row(d, T{1}, work.d_book + i * work.width, relation_table + relation * in.width, in.width);
+  }
+}
+
+/// sum = part 0 + part 1 + ...
+template <typename T>
+void add_parts(std::int64_t width, const T* parts, std::int64_t stride, std::int64_t count, T* sum) {
+  const TileTag<T> d;
+  store_row(d, T{1}, parts, sum, width);
+  for (std::int64_t i = 1; i < count; ++i) add_row(d, T{1}, parts + i * stride, sum, width);
+}
+
+TileGradientFunctions<float> tile_gradient_functions_float() { return {backward_of_range<float>, add_parts<float>}; }
+TileGradientFunctions<double> tile_gradient_functions_double() {
+  return {backward_of_range<double>, add_parts<double>};
+}
+
+}  // namespace bough::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace bough {
+namespace {
+
+HWY_EXPORT(tile_gradient_functions_float);
+HWY_EXPORT(tile_gradient_functions_double);
+
+template <typename T>
+TileGradientFunctions<T> tile_gradient_functions() {
+  if constexpr (std::is_same_v<T, float>)
+    return HWY_DYNAMIC_DISPATCH(tile_gradient_functions_float)();
+  else
+    return HWY_DYNAMIC_DISPATCH(tile_gradient_functions_double)();
+}
+
+constexpr std::int64_t table_memory_limit = std::int64_t{48} << 20;
+
+/// Adds slots of shared sources up; sets sources that no tile has to zero.
+template <typename T>
+void finish_sources(const AttentionPlan& plan, const TileGradientFunctions<T>& functions, std::int64_t heads,
+                    std::int64_t width, const T* slots, HeadRows<T> target) {
+  if (!target) return;
+  const auto shared = static_cast<std::int64_t>(plan.shared_sources.size());
+  parallel_chunks(shared, rows_per_chunk(heads * width), [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t i = first; i < last; ++i) {
+      const AttentionPlan::SharedSource& source = plan.shared_sources[static_cast<std::size_t>(i)];
+      for (std::int64_t head = 0; head < heads; ++head) {
+        functions.add_parts(width, slots + (source.slot_begin * heads + head) * width, heads * width,
+                            source.slot_end - source.slot_begin, target(source.source, head));
+      }
+    }
+  });
+  for (const std::int32_t source : plan.untouched_sources) {
+    for (std::int64_t head = 0; head < heads; ++head) {
+      std::fill(target(source, head), target(source, head) + width, T{0});
+    }
+  }
+}
+
+}  // namespace
+
+template <typename T>
+void attend_tiles_backward(Cpu, const AttentionPlan& plan, const AttentionInputs<T>& in,
+                           const AttentionGradients<T>& gradients) {
+  const TileGradientFunctions<T> functions = tile_gradient_functions<T>();
+  const Scratch<T> partials(gradients.q ? plan.num_partials * in.heads * in.width : 0);
+  const Scratch<T> key_slots(gradients.k ? plan.num_slots * in.heads * in.width : 0);
+  const Scratch<T> value_slots(gradients.v ? plan.num_slots * in.heads * in.value_width : 0);
+  const TileCollections<T> collect{partials.data(), key_slots.data(), value_slots.data()};
+
+  // A task is one head and some strands, and has a table of relation gradients of its own.
+  const bool relations = static_cast<bool>(gradients.relations.keys);
+  const std::int64_t table_size = relations ? gradients.num_relations * in.width : 0;
+  const auto strands = static_cast<std::int64_t>(plan.strands.size());
+  std::int64_t tasks_per_head = strands;
+  const std::int64_t bytes = table_size * in.heads * static_cast<std::int64_t>(sizeof(T));
+  if (bytes > 0) tasks_per_head = std::clamp<std::int64_t>(table_memory_limit / bytes, 1, strands);
+  const Scratch<T> tables(table_size * in.heads * tasks_per_head);
+  parallel_chunks(in.heads * tasks_per_head, 1, [&](std::int64_t task, std::int64_t) {
+    const std::int64_t head = task % in.heads, part = task / in.heads;
+    T* table = relations ? tables.data() + (head * tasks_per_head + part) * table_size : nullptr;
+    std::fill(table, table + table_size, T{0});
+    const auto strand = [&](std::int64_t i) { return static_cast<std::size_t>(strands * i / tasks_per_head); };
+    for (std::size_t s = strand(part); s < strand(part + 1); ++s) {
+      for (std::int32_t r = plan.strands[s].range_begin; r < plan.strands[s].range_end; ++r) {
+        functions.backward_of_range(plan, plan.ranges[static_cast<std::size_t>(r)], in, head, gradients, collect,
+                                    table);
+      }
+    }
+  });
+
+  finish_sources(plan, functions, in.heads, in.width, key_slots.data(), gradients.k);
+  finish_sources(plan, functions, in.heads, in.value_width, value_slots.data(), gradients.v);
+  if (gradients.q) {
+    parallel_chunks(static_cast<std::int64_t>(plan.split_rows.size()), 8, [&](std::int64_t first, std::int64_t last) {
+      for (std::int64_t i = first; i < last; ++i) {
+        const SplitRow& row = plan.split_rows[static_cast<std::size_t>(i)];
+        for (std::int64_t head = 0; head < in.heads; ++head) {
+          functions.add_parts(in.width, partials.data() + (row.first_partial * in.heads + head) * in.width,
+                              in.heads * in.width, row.num_partials, gradients.q(row.row, head));
+        }
+      }
+    });
+  }
+  if (!relations) return;
+  const std::int64_t num_tables = in.heads * tasks_per_head;
+  parallel_chunks(gradients.num_relations, rows_per_chunk(in.width * num_tables),
+                  [&](std::int64_t first, std::int64_t last) {
+                    for (std::int64_t relation = first; relation < last; ++relation) {
+                      for (std::int64_t t = 0; t < num_tables; ++t) {
+                        T* sum = gradients.relations.keys(relation, t / tasks_per_head);
+                        const T* part = tables.data() + t * table_size + relation * in.width;
+                        for (std::int64_t i = 0; i < in.width; ++i) sum[i] += part[i];
+                      }
+                    }
+                  });
+}
+
+template void attend_tiles_backward(Cpu, const AttentionPlan&, const AttentionInputs<float>&,
+                                    const AttentionGradients<float>&);
+template void attend_tiles_backward(Cpu, const AttentionPlan&, const AttentionInputs<double>&,
+                                    const AttentionGradients<double>&);
+
+}  // namespace bough
+#endif

@@ -1,0 +1,225 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "bough/autograd/autograd.h"
+#include "bough/graph/batch.h"
+#include "bough/graph/graph_generator.h"
+#include "bough/graph/plan.h"
+#include "bough/ops/graph_attention.h"
+#include "kernels/reference/graph_attention.h"
+#include "tests/kernels/graph_attention_cases.h"
+#include "tests/support/compare.h"
+#include "tests/support/simd_targets.h"
+#include "tests/support/threads.h"
+
+/// Tiles against the definition, and against the row kernel where that has been held to it.
+namespace bough {
+namespace {
+
+using test::attend;
+using test::attention_case;
+using test::AttentionCase;
+using test::AttentionExtras;
+using test::AttentionSizes;
+using test::expect_close;
+using test::gradients_of;
+using test::random_tensor;
+
+Graph pattern(const char* kind, const nlohmann::json& parameters, std::int64_t length, bool causal) {
+  return generators().make(kind, parameters)->build({.length = length, .causal = causal}).graph;
+}
+
+struct NamedGraph {
+  std::string name;
+  Graph graph;
+};
+
+/// Graphs whose edges run in tiles, of every kind of tile.
+std::vector<NamedGraph> tiled_graphs() {
+  std::vector<NamedGraph> graphs;
+  for (const char* alignment : {"slot", "pair"}) {
+    for (const bool causal : {true, false}) {
+      for (const int k : {1, 4, 20}) {
+        for (const int length : {1, 37, 300}) {
+          graphs.push_back({testing::PrintToString(k) + alignment + testing::PrintToString(length),
+                            pattern("bpt", {{"k", k}, {"alignment", alignment}}, length, causal)});
+        }
+      }
+    }
+  }
+  graphs.push_back({"window", pattern("window", {{"width", 30}}, 200, true)});
+  graphs.push_back({"full", pattern("full", {{"max_distance", 20}}, 70, false)});
+  graphs.push_back({"full, causal", pattern("full", {{"max_distance", 100}}, 300, true)});
+  graphs.push_back({"blocks", pattern("blocks", {{"size", 24}}, 130, false)});
+  graphs.push_back({"longformer", pattern("longformer", {{"width", 24}, {"global", 2}}, 150, false)});
+  graphs.push_back(
+      {"bigbird", pattern("bigbird", {{"width", 20}, {"global", 2}, {"random", 2}, {"seed", 1}}, 150, false)});
+  const Graph tree = pattern("bpt", {{"k", 2}}, 45, false), other = pattern("bpt", {{"k", 2}}, 90, false);
+  graphs.push_back({"a batch", batch({tree, other, tree})});
+  return graphs;
+}
+
+AttentionCase tile_case(const Graph& graph, DType dtype, AttentionSizes sizes, bool relations) {
+  AttentionCase c = attention_case(graph, dtype, sizes, {.relation_keys = relations && !graph.edge_types().empty()});
+  c.options.kernel = AttentionKernel::tile;
+  return c;
+}
+
+AttentionCase by_rows(AttentionCase c) {
+  c.options.kernel = AttentionKernel::row;
+  return c;
+}
+
+TEST(GraphAttentionTiles, MatchTheReference) {
+  for (const auto& [name, graph] : tiled_graphs()) {
+    SCOPED_TRACE(name);
+    for (const DType dtype : {DType::float32, DType::float64}) {
+      for (const bool relations : {false, true}) {
+        const AttentionCase c = tile_case(graph, dtype, {2, 16, 16}, relations);
+        expect_close(attend(c), reference::graph_attention(graph, c.q, c.k, c.v, c.options).out);
+      }
+    }
+  }
+}
+
+TEST(GraphAttentionTiles, HaveTheGradientsOfRows) {
+  for (const auto& [name, graph] : tiled_graphs()) {
+    SCOPED_TRACE(name);
+    for (const bool relations : {false, true}) {
+      const AttentionCase c = tile_case(graph, DType::float64, {2, 12, 10}, relations);
+      const std::vector<Tensor> tiles = gradients_of(c), rows = gradients_of(by_rows(c));
+      for (std::size_t i = 0; i < tiles.size(); ++i) {
+        SCOPED_TRACE(testing::Message() << "gradient " << i);
+        expect_close(tiles[i], rows[i], {.relative = 1e-9, .absolute = 1e-9});
+      }
+    }
+  }
+}
+
+TEST(GraphAttentionTiles, FollowDoublePrecisionInFloat) {
+  const Graph graph = pattern("bpt", {{"k", 8}}, 500, true);
+  const AttentionCase single = tile_case(graph, DType::float32, {2, 64, 64}, true);
+  AttentionCase twice = by_rows(single);
+  for (Tensor* tensor : test::tensors_of(twice)) {
+    *tensor = Tensor::from_vector(tensor->to_vector<double>(), tensor->shape());
+  }
+  const std::vector<Tensor> actual = gradients_of(single), expected = gradients_of(twice);
+  for (std::size_t i = 0; i < actual.size(); ++i) {
+    expect_close(actual[i], expected[i], {.relative = 1e-4, .absolute = i == 3 ? 1e-3 : 1e-4});
+  }
+}
+
+TEST(GraphAttentionTiles, TakeAnyWidthOnEveryInstructionSet) {
+  const Graph graph = pattern("bpt", {{"k", 3}}, 120, false);
+  for (const AttentionSizes sizes : {AttentionSizes{1, 1, 1}, {2, 5, 19}, {1, 33, 8}, {3, 48, 40}, {1, 64, 64}}) {
+    SCOPED_TRACE(testing::Message() << sizes.width << ", " << sizes.value_width);
+    const AttentionCase c = tile_case(graph, DType::float64, sizes, true);
+    const std::vector<Tensor> expected = gradients_of(by_rows(c));
+    test::on_every_simd_target([&] {
+      expect_close(attend(c), reference::graph_attention(graph, c.q, c.k, c.v, c.options).out);
+      const std::vector<Tensor> actual = gradients_of(c);
+      for (std::size_t i = 0; i < actual.size(); ++i) {
+        expect_close(actual[i], expected[i], {.relative = 1e-9, .absolute = 1e-9});
+      }
+    });
+  }
+}
+
+TEST(GraphAttentionTiles, TakeRelationKeysPerHead) {
+  const Graph graph = pattern("bpt", {{"k", 4}}, 200, true);
+  AttentionCase c = attention_case(graph, DType::float64, {3, 8, 8}, {.relation_keys = true, .keys_per_head = true});
+  c.options.kernel = AttentionKernel::tile;
+  expect_close(attend(c), reference::graph_attention(graph, c.q, c.k, c.v, c.options).out);
+  const std::vector<Tensor> tiles = gradients_of(c), rows = gradients_of(by_rows(c));
+  for (std::size_t i = 0; i < tiles.size(); ++i) {
+    expect_close(tiles[i], rows[i], {.relative = 1e-9, .absolute = 1e-9});
+  }
+}
+
+TEST(GraphAttentionTiles, ServeHeadGroups) {
+  const std::vector<Graph> graphs{pattern("bpt", {{"k", 4}}, 100, true), pattern("bpt", {{"k", 2}}, 100, true)};
+  AttentionCase c =
+      attention_case(graphs[0], DType::float64, {4, 8, 8}, {.relation_keys = true, .keys_per_head = true});
+  c.options.kernel = AttentionKernel::tile;
+  const Tensor tiles = graph_attention(graphs, c.q, c.k, c.v, c.options);
+  c.options.kernel = AttentionKernel::row;
+  expect_close(tiles, graph_attention(graphs, c.q, c.k, c.v, c.options));
+}
+
+TEST(GraphAttentionTiles, DropTheSameEdgesAsRows) {
+  for (const Graph& graph : {pattern("bpt", {{"k", 4}}, 150, true), pattern("window", {{"width", 40}}, 120, false)}) {
+    AttentionCase c = tile_case(graph, DType::float64, {2, 8, 8}, true);
+    c.options.dropout = 0.3;
+    const auto with_seed = [&](AttentionCase used) {
+      RandomGenerator generator(3);
+      used.options.generator = &generator;
+      return gradients_of(used);
+    };
+    const std::vector<Tensor> tiles = with_seed(c), rows = with_seed(by_rows(c));
+    for (std::size_t i = 0; i < tiles.size(); ++i) {
+      expect_close(tiles[i], rows[i], {.relative = 1e-9, .absolute = 1e-9});
+    }
+  }
+}
+
+TEST(GraphAttentionTiles, KeepNaNAndInfinityFromThoseWhoDoNotAttendToThem) {
+  const std::int64_t length = 200, poisoned = 100;
+  const Graph graph = pattern("full", {}, length, true);
+  for (const float poison : {NAN, INFINITY}) {
+    AttentionCase c = tile_case(graph, DType::float32, {1, 16, 16}, false);
+    const Tensor clean = attend(c);
+    for (Tensor* tensor : {&c.k, &c.v}) {
+      auto values = tensor->to_vector<float>();
+      std::fill(values.begin() + poisoned * 16, values.begin() + (poisoned + 1) * 16, poison);
+      *tensor = Tensor::from_vector(values, tensor->shape());
+    }
+    const Tensor out = attend(c);
+    expect_close(out.rows(0, poisoned), clean.rows(0, poisoned));
+    for (const float value : out.rows(poisoned, length).to_vector<float>()) EXPECT_FALSE(std::isfinite(value));
+  }
+}
+
+TEST(GraphAttentionTiles, SurviveScoresOfTenThousand) {
+  AttentionCase c = tile_case(pattern("bpt", {{"k", 4}}, 200, true), DType::float32, {2, 8, 8}, true);
+  for (const double scale : {1e4, -1e4}) {
+    c.options.scale = scale;
+    const Tensor out = attend(c);
+    // A score of 10000 is known to 0.001 in float, so weights are to a few thousandths.
+    const auto expected = reference::graph_attention(c.graph, c.q, c.k, c.v, c.options).out;
+    expect_close(out, Tensor::from_vector(expected, out.shape()), {.relative = 1e-2, .absolute = 1e-2});
+  }
+}
+
+TEST(GraphAttentionTiles, WalkThroughSeveralWindows) {
+  const Graph graph = pattern("full", {}, 1500, true);
+  ASSERT_GT(attention_plan_summary(graph).windows, 1);
+  const AttentionCase c = tile_case(graph, DType::float64, {1, 4, 4}, false);
+  const std::vector<Tensor> tiles = gradients_of(c), rows = gradients_of(by_rows(c));
+  for (std::size_t i = 0; i < tiles.size(); ++i) {
+    expect_close(tiles[i], rows[i], {.relative = 1e-9, .absolute = 1e-9});
+  }
+}
+
+TEST(GraphAttentionTiles, AreBitwiseEqualForOneTwoAndSevenThreads) {
+  for (const Graph& graph : {pattern("bpt", {{"k", 4}}, 3000, true), pattern("full", {}, 1100, true)}) {
+    ASSERT_GT(attention_plan_summary(graph, true).tiles, 0);
+    const AttentionCase c = tile_case(graph, DType::float32, {3, 16, 16}, true);
+    test::expect_same_bits_for_threads(std::function([&] {
+      std::vector<Tensor> results = gradients_of(c);
+      results.push_back(attend(c));
+      return results;
+    }));
+  }
+}
+
+TEST(GraphAttentionTiles, SayWhichOptionsTheyTake) {
+  const Graph graph = pattern("bpt", {{"k", 4}}, 50, true);
+  AttentionCase c = attention_case(graph, DType::float32, {}, {.edge_bias = true});
+  c.options.kernel = AttentionKernel::tile;
+  EXPECT_THROW(attend(c), ConfigError);
+}
+
+}  // namespace
+}  // namespace bough
