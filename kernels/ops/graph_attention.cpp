@@ -157,6 +157,7 @@ Tensor graph_attention(std::span<const Graph> graphs, const Tensor& q, const Ten
     RandomGenerator& generator = options.generator != nullptr ? *options.generator : default_generator();
     call.dropout.stream = generator.next_stream();
   }
+  if (call.kernel == AttentionKernel::composed) return composed_attention(call, tensors);
   const AttentionResult result = attend(call, tensors);
   const auto present = tensors.present();
   std::vector<Tensor> saved = tensors.defined();

@@ -96,4 +96,7 @@ AttentionInputs<T> AttentionCall::inputs(const AttentionTensors& tensors, const 
 AttentionCall check_attention(const char* where, std::span<const Graph> graphs, const AttentionTensors& tensors,
                               const GraphAttentionOptions& options);
 
+/// The same result from operations on edges, which record themselves: what the fused kernels are held to.
+Tensor composed_attention(const AttentionCall& call, const AttentionTensors& tensors);
+
 }  // namespace bough

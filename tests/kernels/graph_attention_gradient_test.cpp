@@ -86,6 +86,53 @@ TEST(GraphAttentionGradient, OfDestinationsThatAttendToNothingIsZero) {
   test::expect_same_bits(gradients[1].rows(2, 4), zeros({2, 2, 8}));
 }
 
+TEST(GraphAttentionGradient, AndResultAreThoseOfTheComposedOperations) {
+  for (const zoo::Animal& animal : zoo::all()) {
+    SCOPED_TRACE(animal.name);
+    for (const auto& [name, extras] : all_extras()) {
+      SCOPED_TRACE(name);
+      AttentionCase c = attention_case(with_types(animal.graph, 4), DType::float64, {3, 5, 4}, extras);
+      c.options.dropout = 0.2;
+      const auto run = [&](AttentionKernel kernel) {
+        RandomGenerator generator(8);
+        AttentionCase used = c;
+        used.options.kernel = kernel;
+        used.options.generator = &generator;
+        std::vector<Tensor> results = gradients_of(used);
+        results.push_back(test::attend(used));
+        return results;
+      };
+      const std::vector<Tensor> fused = run(AttentionKernel::automatic), composed = run(AttentionKernel::composed);
+      for (std::size_t i = 0; i < fused.size(); ++i) {
+        SCOPED_TRACE(testing::Message() << "tensor " << i);
+        test::expect_close(fused[i], composed[i], {.relative = 1e-9, .absolute = 1e-9});
+      }
+    }
+  }
+}
+
+TEST(GraphAttentionGradient, OfHeadGroupsIsThatOfTheComposedOperations) {
+  const std::vector<Graph> graphs{with_types(zoo::random_graph(30, 200, 1), 3),
+                                  with_types(zoo::causal_window(30, 9), 3)};
+  AttentionCase c = attention_case(graphs[0], DType::float64, {4, 6, 5},
+                                   {.relation_keys = true, .keys_per_head = true, .relation_bias = true});
+  c.options.edge_bias = test::random_tensor({graphs[0].num_edges() + graphs[1].num_edges(), 2}, DType::float64, 9);
+  const auto run = [&](AttentionKernel kernel) {
+    AttentionCase used = c;
+    used.options.kernel = kernel;
+    for (Tensor* tensor : tensors_of(used)) *tensor = tensor->clone().set_requires_grad(true);
+    const Tensor out = graph_attention(graphs, used.q, used.k, used.v, used.options);
+    out.backward({.gradient = test::random_tensor(out.shape(), DType::float64, 20)});
+    std::vector<Tensor> results{out.detach()};
+    for (const Tensor* tensor : tensors_of(used)) results.push_back(tensor->grad());
+    return results;
+  };
+  const std::vector<Tensor> fused = run(AttentionKernel::automatic), composed = run(AttentionKernel::composed);
+  for (std::size_t i = 0; i < fused.size(); ++i) {
+    test::expect_close(fused[i], composed[i], {.relative = 1e-9, .absolute = 1e-9});
+  }
+}
+
 TEST(GraphAttentionGradient, InFloatFollowsDoubleAlsoThroughHubs) {
   for (const Graph& graph : {zoo::hub(5000, true), zoo::power_law(500, 20000, 6)}) {
     const auto make = [&](DType dtype) {

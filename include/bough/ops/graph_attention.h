@@ -14,6 +14,7 @@ enum class AttentionKernel {
   automatic,  ///< tiles where the graph and the options suit them, rows elsewhere
   row,        ///< one destination at a time, for any graph and all options
   tile,       ///< tiles wherever the plan has them, rows for the rest; ConfigError for options that tiles do not take
+  composed,   ///< from gsddmm, edge_softmax and gspmm: slow and large (E x H x D with relations), easy to check
 };
 
 struct GraphAttentionOptions {
