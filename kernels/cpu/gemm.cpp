@@ -11,97 +11,160 @@ namespace {
 
 // Multiplications that are worth a piece of their own for another thread.
 constexpr std::int64_t least_work = 1 << 20;
-// Of b: what is packed at a time, and what one piece reads again and again from its second-level cache.
-constexpr std::int64_t columns_at_once = 4096;
+// Rows of a and columns of b that are packed at a time.
+constexpr std::int64_t packed_at_once = 4096;
+// Columns of b that one piece reads again and again from its second-level cache, and how much may stay there.
 constexpr std::int64_t columns_of_piece = 512;
 constexpr std::int64_t cached_bytes = 1 << 20;
+// Elements of the inner axis that are packed together where they lie far apart.
+constexpr std::int64_t packing_run = 16;
 
-/// How a product is cut up. Everything follows from the sizes and the instruction set, nothing from the threads.
+/// A product of at most packed_at_once columns (and rows, if a is packed across rows), and how it is cut up. All of
+/// that follows from sizes and instruction set, nothing from the threads.
 template <typename T>
-struct Blocking {
-  Blocking(std::int64_t rows, std::int64_t columns, std::int64_t inner)
-      : tile(register_tile<T>()),
-        panels(num_chunks(columns, tile.columns)),
-        width(panels * tile.columns),
-        blocks(std::max<std::int64_t>(1, num_chunks(inner, max_depth<T>))),
-        depth(num_chunks(inner, blocks)) {
-    const std::int64_t block_bytes = std::max<std::int64_t>(1, width * depth) * static_cast<std::int64_t>(sizeof(T));
-    blocks_at_once = std::clamp<std::int64_t>(cached_bytes / block_bytes, 1, blocks);
-    // Sixteen pieces even out the load of a few threads; eight register tiles in a row pay for starting a piece.
-    const std::int64_t work_of_row = std::min(columns, columns_of_piece) * std::max<std::int64_t>(1, depth);
-    const std::int64_t rows_of_work = num_chunks(least_work, work_of_row * blocks_at_once);
-    const std::int64_t tiles = std::clamp<std::int64_t>(num_chunks(rows / 16, tile.rows), 1, 8);
-    row_piece = std::max(tiles, num_chunks(rows_of_work, tile.rows)) * tile.rows;
+class BlockedProduct {
+ public:
+  BlockedProduct(const Matrix<const T>& a, const Matrix<const T>& b, const Matrix<T>& c, const GemmOptions<T>& options)
+      : a_(a), b_(b), c_(c), options_(options), order_(pack_order(a)), tile_(register_tile<T>()) {
+    row_tiles_ = num_chunks(c.rows, tile_.rows);
+    panels_ = num_chunks(c.columns, tile_.columns);
+    blocks_ = std::max<std::int64_t>(1, num_chunks(a.columns, max_depth<T>));
+    depth_ = num_chunks(a.columns, blocks_);
+    const std::int64_t bytes = packed_width() * std::max<std::int64_t>(1, depth_) * std::int64_t{sizeof(T)};
+    blocks_at_once_ = std::clamp<std::int64_t>(cached_bytes / bytes, 1, blocks_);
+    packed_b_ = Scratch<T>(blocks_at_once_ * depth_ * packed_width());
+    if (order_ == PackOrder::across_rows) packed_a_ = Scratch<T>(blocks_at_once_ * depth_ * c.rows);
   }
 
-  RegisterTile tile;
-  std::int64_t panels;
-  std::int64_t width;
-  std::int64_t blocks;  ///< of the inner axis, each `depth` long but the last
-  std::int64_t depth;
-  std::int64_t blocks_at_once = 1;
-  std::int64_t row_piece = 1;
-};
+  void run() const {
+    for (std::int64_t first = 0; first < blocks_; first += blocks_at_once_) {
+      const std::int64_t last = std::min(blocks_, first + blocks_at_once_);
+      pack_b(first, last);
+      if (order_ == PackOrder::across_rows) pack_a(first, last);  // else each tile just before its use
+      multiply(first, last);
+    }
+  }
 
-/// The product of all rows with as many columns as are packed at once.
-template <typename T>
-void multiply_columns(const Matrix<const T>& a, const Matrix<const T>& b, const Matrix<T>& c,
-                      const GemmOptions<T>& options) {
-  const std::int64_t inner = a.columns;
-  const Blocking<T> cut(c.rows, c.columns, inner);
-  const std::int64_t row_pieces = num_chunks(c.rows, cut.row_piece);
-  const std::int64_t column_pieces = num_chunks(c.columns, columns_of_piece);
-  const Scratch<T> packed(cut.blocks_at_once * cut.depth * cut.width);
+ private:
+  std::int64_t packed_width() const { return panels_ * tile_.columns; }
+  std::int64_t depth_of(std::int64_t block) const { return std::min(depth_, a_.columns - block * depth_); }
+  T* panels_of(std::int64_t block) const {
+    return packed_b_.data() + block % blocks_at_once_ * depth_ * packed_width();
+  }
+  T* rows_of_a(std::int64_t block) const { return packed_a_.data() + block % blocks_at_once_ * depth_ * c_.rows; }
+  /// Tiles of nearly equal height: thirty rows are 10 + 10 + 10, not 14 + 14 + 2.
+  std::int64_t row_of(std::int64_t row_tile) const { return row_tile * c_.rows / row_tiles_; }
 
-  for (std::int64_t first = 0; first < cut.blocks; first += cut.blocks_at_once) {
-    const std::int64_t last = std::min(cut.blocks, first + cut.blocks_at_once);
-    const auto depth_of = [&](std::int64_t block) { return std::min(cut.depth, inner - block * cut.depth); };
-    const auto panels_of = [&](std::int64_t block) { return packed.data() + (block - first) * cut.depth * cut.width; };
-
-    parallel_chunks((last - first) * cut.panels, rows_per_chunk(cut.depth * cut.tile.columns),
+  /// Calls f(block, k, count) for short runs of the inner axis; `width` elements of each are packed.
+  template <typename F>
+  void for_each_run(std::int64_t first, std::int64_t last, std::int64_t width, const F& f) const {
+    const std::int64_t runs = num_chunks(depth_, packing_run);
+    parallel_chunks((last - first) * runs, rows_per_chunk(packing_run * width),
                     [&](std::int64_t begin, std::int64_t end) {
                       for (std::int64_t i = begin; i < end; ++i) {
-                        const std::int64_t block = first + i / cut.panels;
-                        const std::int64_t column = i % cut.panels * cut.tile.columns;
-                        pack_panel(b.block(block * cut.depth, column, depth_of(block),
-                                           std::min(cut.tile.columns, c.columns - column)),
-                                   panels_of(block) + column * depth_of(block));
+                        const std::int64_t block = first + i / runs, k = i % runs * packing_run;
+                        if (k < depth_of(block)) f(block, k, std::min(packing_run, depth_of(block) - k));
                       }
                     });
+  }
 
-    // Pieces that follow each other share their columns, so that a thread finds those of b in its cache.
-    parallel_chunks(row_pieces * column_pieces, 1, [&](std::int64_t piece, std::int64_t) {
-      const std::int64_t row = piece % row_pieces * cut.row_piece;
-      const std::int64_t column = piece / row_pieces * columns_of_piece;
-      const std::int64_t rows = std::min(cut.row_piece, c.rows - row);
-      const Matrix<T> target = c.block(row, column, rows, std::min(columns_of_piece, c.columns - column));
-      for (std::int64_t block = first; block < last; ++block) {
-        GemmOptions<T> step{.accumulate = options.accumulate || block > 0};
-        if (block == cut.blocks - 1) {
-          step.bias = options.bias == nullptr ? nullptr : options.bias + column;
-          step.activation = options.activation;
-          if (options.before_activation != nullptr) {
-            step.before_activation = options.before_activation + row * c.row_stride + column;
-          }
-        }
-        multiply_panels(a.block(row, block * cut.depth, rows, depth_of(block)),
-                        panels_of(block) + column * depth_of(block), target, step);
+  void pack_part_of_panel(std::int64_t block, std::int64_t panel, std::int64_t k, std::int64_t count) const {
+    const std::int64_t column = panel * tile_.columns;
+    pack_panel(b_.block(block * depth_ + k, column, count, std::min(tile_.columns, c_.columns - column)),
+               panels_of(block) + column * depth_of(block) + k * tile_.columns);
+  }
+
+  /// Along the contiguous axis of b, whichever it is: jumps from page to page cost more than the copy itself.
+  void pack_b(std::int64_t first, std::int64_t last) const {
+    if (b_.column_stride == 1) {
+      for_each_run(first, last, packed_width(), [&](std::int64_t block, std::int64_t k, std::int64_t count) {
+        for (std::int64_t panel = 0; panel < panels_; ++panel) pack_part_of_panel(block, panel, k, count);
+      });
+    } else {
+      parallel_chunks((last - first) * panels_, rows_per_chunk(depth_ * tile_.columns),
+                      [&](std::int64_t begin, std::int64_t end) {
+                        for (std::int64_t i = begin; i < end; ++i) {
+                          const std::int64_t block = first + i / panels_;
+                          pack_part_of_panel(block, i % panels_, 0, depth_of(block));
+                        }
+                      });
+    }
+  }
+
+  void pack_a(std::int64_t first, std::int64_t last) const {
+    for_each_run(first, last, c_.rows, [&](std::int64_t block, std::int64_t k, std::int64_t count) {
+      for (std::int64_t row_tile = 0; row_tile < row_tiles_; ++row_tile) {
+        const std::int64_t row = row_of(row_tile), rows = row_of(row_tile + 1) - row;
+        pack_rows(a_.block(row, block * depth_ + k, rows, count), rows_of_a(block) + row * depth_of(block) + k * rows);
       }
     });
   }
-}
+
+  /// How many row tiles make a piece: enough work to pay for starting it, but sixteen pieces if there are the rows.
+  std::int64_t tiles_of_piece() const {
+    const std::int64_t work =
+        tile_.rows * std::min(c_.columns, columns_of_piece) * std::max<std::int64_t>(1, depth_ * blocks_at_once_);
+    return std::max(num_chunks(least_work, work), std::clamp<std::int64_t>(row_tiles_ / 16, 1, 8));
+  }
+
+  void multiply(std::int64_t first, std::int64_t last) const {
+    const std::int64_t tiles = tiles_of_piece(), row_pieces = num_chunks(row_tiles_, tiles);
+    // Pieces that follow each other share their columns, so that a thread finds those of b in its cache.
+    parallel_chunks(row_pieces * num_chunks(c_.columns, columns_of_piece), 1, [&](std::int64_t piece, std::int64_t) {
+      const std::int64_t begin = piece % row_pieces * tiles, end = std::min(row_tiles_, begin + tiles);
+      const std::int64_t column = piece / row_pieces * columns_of_piece;
+      for (std::int64_t block = first; block < last; ++block) {
+        for (std::int64_t row_tile = begin; row_tile < end; ++row_tile) multiply_tile(block, row_tile, column);
+      }
+    });
+  }
+
+  void multiply_tile(std::int64_t block, std::int64_t row_tile, std::int64_t column) const {
+    const std::int64_t row = row_of(row_tile), rows = row_of(row_tile + 1) - row, depth = depth_of(block);
+    alignas(64) T near[max_tile_rows * row_pitch<T>];
+    const T* packed = order_ == PackOrder::across_rows ? rows_of_a(block) + row * depth : near;
+    if (packed == near) pack_rows(a_.block(row, block * depth_, rows, depth), near);
+
+    GemmOptions<T> step{.accumulate = options_.accumulate || block > 0};
+    if (block == blocks_ - 1) {
+      step.activation = options_.activation;
+      if (options_.bias != nullptr) step.bias = options_.bias + column;
+      if (options_.before_activation != nullptr) {
+        step.before_activation = options_.before_activation + row * c_.row_stride + column;
+      }
+    }
+    multiply_packed(order_, packed, panels_of(block) + column * depth, depth,
+                    c_.block(row, column, rows, std::min(columns_of_piece, c_.columns - column)), step);
+  }
+
+  const Matrix<const T> a_, b_;
+  const Matrix<T> c_;
+  const GemmOptions<T> options_;
+  const PackOrder order_;
+  const RegisterTile tile_;
+  std::int64_t row_tiles_ = 0, panels_ = 0;
+  std::int64_t blocks_ = 1;  ///< of the inner axis, each depth_ long but the last
+  std::int64_t depth_ = 0;
+  std::int64_t blocks_at_once_ = 1;
+  Scratch<T> packed_a_, packed_b_;
+};
 
 }  // namespace
 
 template <typename T>
 void gemm(Cpu, Matrix<const T> a, Matrix<const T> b, Matrix<T> c, const GemmOptions<T>& options) {
-  if (c.rows == 0) return;
-  for (std::int64_t column = 0; column < c.columns; column += columns_at_once) {
-    const std::int64_t columns = std::min(columns_at_once, c.columns - column);
-    GemmOptions<T> part = options;
-    if (part.bias != nullptr) part.bias += column;
-    if (part.before_activation != nullptr) part.before_activation += column;
-    multiply_columns(a, b.block(0, column, b.rows, columns), c.block(0, column, c.rows, columns), part);
+  const std::int64_t rows_at_once = pack_order(a) == PackOrder::across_rows ? packed_at_once : c.rows;
+  for (std::int64_t row = 0; row < c.rows; row += rows_at_once) {
+    for (std::int64_t column = 0; column < c.columns; column += packed_at_once) {
+      const std::int64_t rows = std::min(rows_at_once, c.rows - row);
+      const std::int64_t columns = std::min(packed_at_once, c.columns - column);
+      GemmOptions<T> part = options;
+      if (part.bias != nullptr) part.bias += column;
+      if (part.before_activation != nullptr) part.before_activation += row * c.row_stride + column;
+      BlockedProduct<T>(a.block(row, 0, rows, a.columns), b.block(0, column, b.rows, columns),
+                        c.block(row, column, rows, columns), part)
+          .run();
+    }
   }
 }
 

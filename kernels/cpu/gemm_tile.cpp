@@ -7,6 +7,7 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/gemm_tile.cpp"
+#include <hwy/cache_control.h>
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
@@ -19,31 +20,28 @@ namespace hn = hwy::HWY_NAMESPACE;
 // The register tile is as many rows of two vectors as leave room for the operands: with 32 vector registers 14 (28
 // sums, two vectors of b, one element of a), with 16 registers 6.
 constexpr int tile_vectors = 2;
-constexpr int tile_rows = HWY_MAX_BYTES == 64 || HWY_ARCH_ARM_A64 ? 14 : 6;
+constexpr int tile_rows = HWY_MAX_BYTES == 64 || HWY_ARCH_ARM_A64 ? max_tile_rows : 6;
 
 template <typename T>
 constexpr std::int64_t lanes = static_cast<std::int64_t>(hn::MaxLanes(hn::ScalableTag<T>()));
 template <typename T>
 constexpr std::int64_t tile_columns = tile_vectors* lanes<T>;
 
-/// Rows of a are copied to this distance; one cache line more than a power of two keeps them out of each other's way.
-template <typename T>
-constexpr std::int64_t row_pitch = max_depth<T> + 64 / static_cast<std::int64_t>(sizeof(T));
-
-/// How the rows of a register tile are packed: along the inner axis where a is contiguous along it, else side by side,
-/// so that copying always moves runs.
-enum class Order { along_inner, across_rows };
-
 /// A few rows of a, packed, times one panel of b.
-template <int Rows, Order order, typename T>
+template <int Rows, PackOrder order, typename T>
 HWY_NOINLINE void multiply_tile(const T* HWY_RESTRICT a, const T* HWY_RESTRICT b, std::int64_t depth, bool accumulate,
                                 T* HWY_RESTRICT c, std::int64_t c_stride) {
   const hn::ScalableTag<T> d;
-  constexpr std::int64_t row_step = order == Order::along_inner ? row_pitch<T> : 1;
-  constexpr std::int64_t inner_step = order == Order::along_inner ? 1 : Rows;
+  constexpr std::int64_t row_step = order == PackOrder::along_inner ? row_pitch<T> : 1;
+  constexpr std::int64_t inner_step = order == PackOrder::along_inner ? 1 : Rows;
   hn::Vec<hn::ScalableTag<T>> sums[Rows][tile_vectors];
 #pragma GCC unroll 16
   for (auto& row : sums) row[0] = row[1] = hn::Zero(d);
+#pragma GCC unroll 16
+  for (int i = 0; i < Rows; ++i) {
+    hwy::Prefetch(c + i * c_stride);
+    hwy::Prefetch(c + i * c_stride + lanes<T>);
+  }
   for (std::int64_t k = 0; k < depth; ++k) {
     const auto b0 = hn::Load(d, b);
     const auto b1 = hn::Load(d, b + lanes<T>);
@@ -68,9 +66,9 @@ HWY_NOINLINE void multiply_tile(const T* HWY_RESTRICT a, const T* HWY_RESTRICT b
   }
 }
 
-template <int Rows, Order order, typename T>
+template <int Rows, PackOrder order, typename T>
 void pack_tile(const Matrix<const T>& a, T* packed) {
-  if constexpr (order == Order::along_inner) {
+  if constexpr (order == PackOrder::along_inner) {
     for (int i = 0; i < Rows; ++i) {
       std::memcpy(packed + i * row_pitch<T>, a.at(i, 0), static_cast<std::size_t>(a.columns) * sizeof(T));
     }
@@ -85,7 +83,7 @@ struct TileFunctions {
   void (*multiply)(const T*, const T*, std::int64_t, bool, T*, std::int64_t);
 };
 
-template <Order order, typename T, int... Less>
+template <PackOrder order, typename T, int... Less>
 constexpr auto functions_by_rows(std::integer_sequence<int, Less...>) {
   return std::array<TileFunctions<T>, sizeof...(Less)>{
       {{&pack_tile<Less + 1, order, T>, &multiply_tile<Less + 1, order, T>}...}};
@@ -137,48 +135,43 @@ void through_edge(std::int64_t rows, std::int64_t columns, bool accumulate, cons
   if (target.before != nullptr) copy_block(rows, columns, before, width, target.before, target.stride);
 }
 
-template <Order order, typename T>
-void multiply_rows(const Matrix<const T>& a, const T* panels, const Matrix<T>& c, const GemmOptions<T>& options) {
-  static constexpr auto functions = functions_by_rows<order, T>(std::make_integer_sequence<int, tile_rows>());
-  const bool finish = options.bias != nullptr || options.activation != Activation::none;
-  HWY_ALIGN T packed[tile_rows * row_pitch<T>];
+template <typename T>
+const TileFunctions<T>& functions_for(PackOrder order, std::int64_t rows) {
+  static constexpr auto sizes = std::make_integer_sequence<int, tile_rows>();
+  static constexpr auto along_inner = functions_by_rows<PackOrder::along_inner, T>(sizes);
+  static constexpr auto across_rows = functions_by_rows<PackOrder::across_rows, T>(sizes);
+  return (order == PackOrder::along_inner ? along_inner : across_rows)[static_cast<std::size_t>(rows - 1)];
+}
 
-  // Tiles of nearly equal height: thirty rows are 10 + 10 + 10, not 14 + 14 + 2.
-  const std::int64_t tiles = (c.rows + tile_rows - 1) / tile_rows;
-  std::int64_t rows = 0;
-  for (std::int64_t tile = 0, row = 0; tile < tiles; ++tile, row += rows) {
-    rows = (c.rows - row) / (tiles - tile);
-    const TileFunctions<T>& sized = functions[static_cast<std::size_t>(rows - 1)];
-    sized.pack(a.block(row, 0, rows, a.columns), packed);
-    for (std::int64_t column = 0; column < c.columns; column += tile_columns<T>) {
-      const auto multiply = [&](const TileTarget<T>& target) {
-        sized.multiply(packed, panels + column * a.columns, a.columns, options.accumulate, target.c, target.stride);
-        if (!finish) return;
-        dense::visit_activation(options.activation, [&](auto function) { finish_tile(function, rows, target); });
-      };
-      const std::int64_t offset = row * c.row_stride + column;
-      const TileTarget<T> target{c.data + offset,
-                                 options.before_activation == nullptr ? nullptr : options.before_activation + offset,
-                                 options.bias == nullptr ? nullptr : options.bias + column, c.row_stride};
-      const std::int64_t columns = c.columns - column;
-      if (columns >= tile_columns<T>)
-        multiply(target);
-      else
-        through_edge(rows, columns, options.accumulate, target, multiply);
-    }
+template <typename T>
+void pack_rows_any(const Matrix<const T>& a, T* packed) {
+  functions_for<T>(pack_order(a), a.rows).pack(a, packed);
+}
+
+template <typename T>
+void multiply_any(PackOrder order, const T* a, const T* panels, std::int64_t depth, const Matrix<T>& c,
+                  const GemmOptions<T>& options) {
+  const TileFunctions<T>& sized = functions_for<T>(order, c.rows);
+  const bool finish = options.bias != nullptr || options.activation != Activation::none;
+  for (std::int64_t column = 0; column < c.columns; column += tile_columns<T>) {
+    const auto multiply = [&](const TileTarget<T>& target) {
+      sized.multiply(a, panels + column * depth, depth, options.accumulate, target.c, target.stride);
+      if (!finish) return;
+      visit_activation(options.activation, [&](auto function) { finish_tile(function, c.rows, target); });
+    };
+    const TileTarget<T> target{c.data + column,
+                               options.before_activation == nullptr ? nullptr : options.before_activation + column,
+                               options.bias == nullptr ? nullptr : options.bias + column, c.row_stride};
+    const std::int64_t columns = c.columns - column;
+    if (columns >= tile_columns<T>)
+      multiply(target);
+    else
+      through_edge(c.rows, columns, options.accumulate, target, multiply);
   }
 }
 
 template <typename T>
-void multiply_any(const Matrix<const T>& a, const T* panels, const Matrix<T>& c, const GemmOptions<T>& options) {
-  if (a.column_stride == 1)
-    multiply_rows<Order::along_inner>(a, panels, c, options);
-  else
-    multiply_rows<Order::across_rows>(a, panels, c, options);
-}
-
-template <typename T>
-void pack_any(const Matrix<const T>& b, T* packed) {
+void pack_panel_any(const Matrix<const T>& b, T* packed) {
   constexpr std::int64_t width = tile_columns<T>;
   if (b.columns < width) std::fill_n(packed, b.rows * width, T{0});
   if (b.column_stride == 1 && b.columns == width) {
@@ -199,15 +192,17 @@ void pack_any(const Matrix<const T>& b, T* packed) {
 
 RegisterTile register_tile_float() { return {tile_rows, tile_columns<float>}; }
 RegisterTile register_tile_double() { return {tile_rows, tile_columns<double>}; }
-void pack_float(const Matrix<const float>& b, float* packed) { pack_any(b, packed); }
-void pack_double(const Matrix<const double>& b, double* packed) { pack_any(b, packed); }
-void multiply_float(const Matrix<const float>& a, const float* panels, const Matrix<float>& c,
+void pack_rows_float(const Matrix<const float>& a, float* packed) { pack_rows_any(a, packed); }
+void pack_rows_double(const Matrix<const double>& a, double* packed) { pack_rows_any(a, packed); }
+void pack_panel_float(const Matrix<const float>& b, float* packed) { pack_panel_any(b, packed); }
+void pack_panel_double(const Matrix<const double>& b, double* packed) { pack_panel_any(b, packed); }
+void multiply_float(PackOrder order, const float* a, const float* panels, std::int64_t depth, const Matrix<float>& c,
                     const GemmOptions<float>& options) {
-  multiply_any(a, panels, c, options);
+  multiply_any(order, a, panels, depth, c, options);
 }
-void multiply_double(const Matrix<const double>& a, const double* panels, const Matrix<double>& c,
-                     const GemmOptions<double>& options) {
-  multiply_any(a, panels, c, options);
+void multiply_double(PackOrder order, const double* a, const double* panels, std::int64_t depth,
+                     const Matrix<double>& c, const GemmOptions<double>& options) {
+  multiply_any(order, a, panels, depth, c, options);
 }
 
 }  // namespace bough::HWY_NAMESPACE
@@ -218,8 +213,10 @@ namespace bough {
 
 HWY_EXPORT(register_tile_float);
 HWY_EXPORT(register_tile_double);
-HWY_EXPORT(pack_float);
-HWY_EXPORT(pack_double);
+HWY_EXPORT(pack_rows_float);
+HWY_EXPORT(pack_rows_double);
+HWY_EXPORT(pack_panel_float);
+HWY_EXPORT(pack_panel_double);
 HWY_EXPORT(multiply_float);
 HWY_EXPORT(multiply_double);
 
@@ -233,23 +230,32 @@ RegisterTile register_tile<double>() {
 }
 
 template <>
-void pack_panel(const Matrix<const float>& b, float* packed) {
-  HWY_DYNAMIC_DISPATCH(pack_float)(b, packed);
+void pack_rows(const Matrix<const float>& a, float* packed) {
+  HWY_DYNAMIC_DISPATCH(pack_rows_float)(a, packed);
 }
 template <>
-void pack_panel(const Matrix<const double>& b, double* packed) {
-  HWY_DYNAMIC_DISPATCH(pack_double)(b, packed);
+void pack_rows(const Matrix<const double>& a, double* packed) {
+  HWY_DYNAMIC_DISPATCH(pack_rows_double)(a, packed);
 }
 
 template <>
-void multiply_panels(const Matrix<const float>& a, const float* panels, const Matrix<float>& c,
-                     const GemmOptions<float>& options) {
-  HWY_DYNAMIC_DISPATCH(multiply_float)(a, panels, c, options);
+void pack_panel(const Matrix<const float>& b, float* packed) {
+  HWY_DYNAMIC_DISPATCH(pack_panel_float)(b, packed);
 }
 template <>
-void multiply_panels(const Matrix<const double>& a, const double* panels, const Matrix<double>& c,
-                     const GemmOptions<double>& options) {
-  HWY_DYNAMIC_DISPATCH(multiply_double)(a, panels, c, options);
+void pack_panel(const Matrix<const double>& b, double* packed) {
+  HWY_DYNAMIC_DISPATCH(pack_panel_double)(b, packed);
+}
+
+template <>
+void multiply_packed(PackOrder order, const float* a, const float* panels, std::int64_t depth, const Matrix<float>& c,
+                     const GemmOptions<float>& options) {
+  HWY_DYNAMIC_DISPATCH(multiply_float)(order, a, panels, depth, c, options);
+}
+template <>
+void multiply_packed(PackOrder order, const double* a, const double* panels, std::int64_t depth,
+                     const Matrix<double>& c, const GemmOptions<double>& options) {
+  HWY_DYNAMIC_DISPATCH(multiply_double)(order, a, panels, depth, c, options);
 }
 
 }  // namespace bough

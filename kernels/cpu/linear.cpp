@@ -41,7 +41,7 @@ HWY_INLINE void backward_row(const Function& function, const T* kept, const T* d
 
 template <typename T>
 void backward_rows(Activation activation, Rows<const T> kept, Rows<const T> dy, Rows<T> dz, T* sums) {
-  dense::visit_activation(activation, [&](auto function) {
+  visit_activation(activation, [&](auto function) {
     for (std::int64_t i = 0; i < dy.count; ++i) {
       backward_row(function, kept[i], dy[i], dz.data == nullptr ? nullptr : dz[i], sums, dy.width);
     }
