@@ -43,8 +43,12 @@ struct Times {
 double measure(const Options& options, FunctionRef<void()> call);
 /// The same for two calls in turns, so that both see the same noise of the machine.
 Times measure_both(const Options& options, FunctionRef<void()> ours, FunctionRef<void()> peer);
+/// The same for two that have threads of their own: each turn begins with a pause and a call that is not timed, so that
+/// neither meets the threads of the other, which go on spinning for a while after their work.
+Times measure_both_settled(const Options& options, FunctionRef<void()> ours, FunctionRef<void()> peer);
 
 void run_allocation(const Options& options, const Report& report);
+void run_gemm(const Options& options, const Report& report);
 void run_graph_conversion(const Options& options, const Report& report);
 
 }  // namespace bough::bench

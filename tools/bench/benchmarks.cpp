@@ -5,6 +5,7 @@ namespace bough::bench {
 const std::vector<Benchmark>& benchmarks() {
   static const std::vector<Benchmark> all = {
       {"allocation", "a tensor's memory from the pool, against the system's allocator", run_allocation},
+      {"gemm", "matrix products of dense layers and their backward pass, against threaded OpenBLAS", run_gemm},
       {"graph_conversion", "edge lists to CSC and CSR, against a serial counting sort", run_graph_conversion},
   };
   return all;

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <chrono>
+#include <thread>
 
 #include "tools/bench/benchmark.h"
 
@@ -18,6 +19,15 @@ double median(std::vector<double> times) {
   return *middle;
 }
 
+Times measure_in_turns(const Options& options, FunctionRef<double()> ours, FunctionRef<double()> peer) {
+  std::vector<double> our_times, peer_times;
+  for (int i = 0; i < options.repeats; ++i) {
+    our_times.push_back(ours());
+    peer_times.push_back(peer());
+  }
+  return {median(std::move(our_times)), median(std::move(peer_times))};
+}
+
 }  // namespace
 
 double measure(const Options& options, FunctionRef<void()> call) {
@@ -30,12 +40,18 @@ double measure(const Options& options, FunctionRef<void()> call) {
 Times measure_both(const Options& options, FunctionRef<void()> ours, FunctionRef<void()> peer) {
   ours();
   peer();
-  std::vector<double> our_times, peer_times;
-  for (int i = 0; i < options.repeats; ++i) {
-    our_times.push_back(milliseconds_of(ours));
-    peer_times.push_back(milliseconds_of(peer));
-  }
-  return {median(std::move(our_times)), median(std::move(peer_times))};
+  return measure_in_turns(
+      options, [&] { return milliseconds_of(ours); }, [&] { return milliseconds_of(peer); });
+}
+
+Times measure_both_settled(const Options& options, FunctionRef<void()> ours, FunctionRef<void()> peer) {
+  const auto settled = [](FunctionRef<void()> call) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    call();
+    return milliseconds_of(call);
+  };
+  return measure_in_turns(
+      options, [&] { return settled(ours); }, [&] { return settled(peer); });
 }
 
 }  // namespace bough::bench
