@@ -1,0 +1,51 @@
+#include <bough/bough.h>
+
+#include <cstdio>
+#include <exception>
+
+namespace {
+
+/// Two dense layers, as a user would write them.
+class Network : public bough::nn::Module {
+ public:
+  Network() : hidden_({.in = 2, .out = 32, .activation = bough::Activation::gelu}), output_({.in = 32, .out = 1}) {
+    add_module("hidden", hidden_);
+    add_module("output", output_);
+  }
+
+  bough::Tensor forward(const bough::Tensor& x) const { return output_.forward(hidden_.forward(x)); }
+
+ private:
+  bough::nn::Linear hidden_, output_;
+};
+
+/// Learns the product of two numbers; returns the mean squared error.
+double train() {
+  bough::manual_seed(1);
+  const bough::Tensor x = bough::rand_uniform({256, 2}, -1, 1);
+  const bough::Tensor target = bough::prod(x, 1, {.keepdim = true});
+  Network network;
+  bough::nn::Adam optimizer(network.named_parameters(), {.learning_rate = 1e-2});
+  double loss_value = 1;
+  for (int step = 0; step < 600; ++step) {
+    const bough::Tensor loss = bough::mean(bough::square(network.forward(x) - target));
+    loss.backward();
+    optimizer.step();
+    optimizer.clear_grad();
+    loss_value = loss.item<double>();
+  }
+  return loss_value;
+}
+
+}  // namespace
+
+int main() {
+  try {
+    const double loss = train();
+    std::printf("loss %.6f\n", loss);
+    return loss < 1e-3 ? 0 : 1;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 1;
+  }
+}
