@@ -39,21 +39,28 @@ std::vector<std::string> option_names(const CLI::App& program, const CLI::App& c
   return names;
 }
 
-/// What to say about an argument that no command or option takes.
-std::string describe_unexpected(const CLI::App& program, const Commands& commands) {
-  const std::vector<std::string> unexpected = program.remaining(true);
-  if (unexpected.empty()) return "there are more arguments than expected; see bough --help";
-  const std::string& first = unexpected.front();
+std::string where_help_is(const CLI::App& program) {
   const auto parsed = program.get_subcommands();
-  const CLI::App& command = parsed.empty() ? program : *parsed.front();
-  const std::string help =
-      fmt::format("see bough{}{} --help", parsed.empty() ? "" : " ", parsed.empty() ? "" : command.get_name());
-  if (first.starts_with('-')) {
-    return fmt::format("there is no option '{}'{}; {}", first, suggestion(first, option_names(program, command)), help);
+  return parsed.empty() ? "see bough --help" : fmt::format("see bough {} --help", parsed.front()->get_name());
+}
+
+/// What to say about an argument that no command or option takes.
+std::string describe_unexpected(const std::string& argument, const CLI::App& program, const Commands& commands) {
+  const auto parsed = program.get_subcommands();
+  if (argument.starts_with('-')) {
+    const CLI::App& command = parsed.empty() ? program : *parsed.front();
+    return fmt::format("there is no option '{}'{}", argument, suggestion(argument, option_names(program, command)));
   }
-  if (parsed.empty())
-    return fmt::format("there is no command '{}'{}; {}", first, suggestion(first, commands.names()), help);
-  return fmt::format("'{}' was not expected; {}", first, help);
+  if (!parsed.empty()) return fmt::format("'{}' was not expected", argument);
+  return fmt::format("there is no command '{}'{}", argument, suggestion(argument, commands.names()));
+}
+
+/// A mistyped name often makes something else look missing, so it comes first.
+std::string describe(const CLI::ParseError& error, const CLI::App& program, const Commands& commands) {
+  const std::vector<std::string> unexpected = program.remaining(true);
+  const std::string problem =
+      unexpected.empty() ? error.what() : describe_unexpected(unexpected.front(), program, commands);
+  return fmt::format("{}; {}", problem, where_help_is(program));
 }
 
 int parse_and_run(int argument_count, char** arguments) {
@@ -74,10 +81,8 @@ int parse_and_run(int argument_count, char** arguments) {
   } catch (const CLI::CallForHelp&) {
     fmt::print("{}", program.help());
     return success;
-  } catch (const CLI::ExtrasError&) {
-    return report(usage, describe_unexpected(program, commands));
   } catch (const CLI::ParseError& error) {
-    return report(usage, fmt::format("{}; see bough --help", error.what()));
+    return report(usage, describe(error, program, commands));
   }
   if (threads) set_num_threads(*threads);
   num_threads();  // a BOUGH_THREADS that cannot be understood ends the program here, not in the middle of the work
