@@ -7,6 +7,7 @@ const std::vector<Benchmark>& benchmarks() {
       {"allocation", "a tensor's memory from the pool, against the system's allocator", run_allocation},
       {"gemm", "matrix products of dense layers and their backward pass, against threaded OpenBLAS", run_gemm},
       {"graph_conversion", "edge lists to CSC and CSR, against a serial counting sort", run_graph_conversion},
+      {"row_operations", "norms, softmax, losses, gather and scatter, against a plain copy", run_row_operations},
   };
   return all;
 }
