@@ -32,7 +32,7 @@ const T* written_out(const BroadcastPlan<2>& plan, int operand, const T* from, s
                      T* to) {
   if (is_dense(plan, operand)) return from + begin;
   const bool repeats = plan.strides[operand][plan.rank - 1] == 0;
-  for_each_run(plan, begin, end, [&](std::int64_t position, std::int64_t length, const auto& offsets) {
+  for_each_run(plan, begin, end, [&](std::int64_t position, std::int64_t length, const auto& offsets) HWY_ATTR {
     T* out = to + (position - begin);
     const T* in = from + offsets[operand];
     if (repeats) {
@@ -59,7 +59,7 @@ void apply(const F& f, const BroadcastPlan<2>& plan, const T* a, const T* b, T* 
     return;
   }
   const bool repeat_a = plan.strides[0][plan.rank - 1] == 0, repeat_b = plan.strides[1][plan.rank - 1] == 0;
-  for_each_run(plan, begin, end, [&](std::int64_t position, std::int64_t length, const auto& offsets) {
+  for_each_run(plan, begin, end, [&](std::int64_t position, std::int64_t length, const auto& offsets) HWY_ATTR {
     const T *left = a + offsets[0], *right = b + offsets[1];
     T* out = result + position;
     if (repeat_a) {

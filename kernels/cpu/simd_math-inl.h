@@ -82,7 +82,7 @@ struct Constants<double> {
 template <class D, class V, std::size_t N>
 HWY_INLINE V polynomial(D d, V x, const std::array<hn::TFromD<D>, N>& c) {
   V y = hn::Set(d, c[N - 1]);
-  [&]<std::size_t... I>(std::index_sequence<I...>) { ((y = hn::MulAdd(y, x, hn::Set(d, c[N - 2 - I]))), ...); }
+  [&]<std::size_t... I>(std::index_sequence<I...>) HWY_ATTR { ((y = hn::MulAdd(y, x, hn::Set(d, c[N - 2 - I]))), ...); }
   (std::make_index_sequence<N - 1>());
   return y;
 }

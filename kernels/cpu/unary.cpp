@@ -15,8 +15,8 @@ namespace bough::HWY_NAMESPACE {
 
 template <typename T>
 void unary_range(UnaryFunction function, UnaryParameters parameters, const T* x, T* y, std::int64_t count) {
-  visit_function(function, parameters, [&](const auto& f) {
-    const auto value = [&f](auto d, auto v) { return f.value(d, v); };
+  visit_function(function, parameters, [&](const auto& f) HWY_ATTR {
+    const auto value = [&f](auto d, auto v) HWY_ATTR { return f.value(d, v); };
     simd::for_each_lane(value, y, count, simd::Stream<T>{x});
   });
 }
@@ -24,8 +24,8 @@ void unary_range(UnaryFunction function, UnaryParameters parameters, const T* x,
 template <typename T>
 void gradient_range(UnaryFunction function, UnaryParameters parameters, const T* saved, const T* dy, T* dx,
                     std::int64_t count) {
-  visit_function(function, parameters, [&](const auto& f) {
-    const auto gradient = [&f](auto d, auto s, auto v) { return f.gradient(d, s, v); };
+  visit_function(function, parameters, [&](const auto& f) HWY_ATTR {
+    const auto gradient = [&f](auto d, auto s, auto v) HWY_ATTR { return f.gradient(d, s, v); };
     simd::for_each_lane(gradient, dx, count, simd::Stream<T>{saved}, simd::Stream<T>{dy});
   });
 }

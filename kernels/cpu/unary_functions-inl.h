@@ -24,11 +24,15 @@ HWY_INLINE hn::Vec<D> constant(D d, double value) {
   return hn::Set(d, static_cast<hn::TFromD<D>>(value));
 }
 
-/// Limits x to where the functions below have long reached their limits, so that 0 times infinity cannot arise.
+/// Limits x to where the gates below have long closed or opened, so that infinity times 0 cannot arise. What becomes of
+/// NaN does not matter: the gate it is multiplied with is NaN too.
+template <class D, class V>
+HWY_INLINE V bounded_below(D d, V x) {
+  return hn::Max(x, constant(d, -1000));
+}
 template <class D, class V>
 HWY_INLINE V bounded(D d, V x) {
-  const V limit = constant(d, 1000);
-  return hn::IfThenElse(hn::Gt(hn::Abs(x), limit), hn::CopySign(limit, x), x);
+  return hn::Min(bounded_below(d, x), constant(d, 1000));
 }
 
 struct Absolute {
@@ -208,9 +212,7 @@ struct Sigmoid {
 struct Silu {
   template <class D, class V>
   HWY_INLINE V value(D d, V x) const {
-    // Only the lower bound matters: at -inf the result is 0, at +inf it is x.
-    const V s = simd::sigmoid(d, x);
-    return hn::Mul(hn::IfThenElse(hn::Lt(x, hn::Zero(d)), bounded(d, x), x), s);
+    return hn::Mul(bounded_below(d, x), simd::sigmoid(d, x));
   }
   // y = x s with s = sigmoid(x):  dx = s (1 + x (1 - s)) dy
   template <class D, class V>
@@ -279,8 +281,7 @@ struct Elu {
 struct Gelu {
   template <class D, class V>
   HWY_INLINE V value(D d, V x) const {
-    const V cumulative = simd::normal(d, x).cumulative;
-    return hn::Mul(hn::IfThenElse(hn::Lt(x, hn::Zero(d)), bounded(d, x), x), cumulative);
+    return hn::Mul(bounded_below(d, x), simd::normal(d, x).cumulative);
   }
   // y = x P(x), P the cumulative normal distribution with density p:  dx = (P(x) + x p(x)) dy
   template <class D, class V>
@@ -302,7 +303,7 @@ struct GeluTanh {
   }
   template <class D, class V>
   HWY_INLINE V value(D d, V x) const {
-    return hn::Mul(hn::IfThenElse(hn::Lt(x, hn::Zero(d)), bounded(d, x), x), gate(d, x));
+    return hn::Mul(bounded_below(d, x), gate(d, x));
   }
   // y = x s(2u):  dx = (s + x s (1 - s) 2u') dy,  u' = sqrt(2/pi) (1 + 3 cubic x^2)
   template <class D, class V>
