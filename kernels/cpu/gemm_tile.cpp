@@ -170,23 +170,78 @@ void multiply_any(PackOrder order, const T* a, const T* panels, std::int64_t dep
   }
 }
 
+/// Element by element: packed[k * tile_columns + j] = b(k, j) for a part of the panel.
+template <typename T>
+void transpose_part(const Matrix<const T>& b, std::int64_t first_row, std::int64_t first_column, T* packed) {
+  for (std::int64_t j = first_column; j < b.columns; ++j) {
+    for (std::int64_t k = first_row; k < b.rows; ++k) packed[k * tile_columns<T> + j] = *b.at(k, j);
+  }
+}
+
+#if HWY_TARGET == HWY_SCALAR
+template <typename T>
+void transpose_panel(const Matrix<const T>& b, T* packed) {
+  transpose_part(b, 0, 0, packed);
+}
+#else
+/// Transposes the squares of 128 bits that lie side by side in so many vectors: 4 x 4 floats or 2 x 2 doubles.
+template <class D, class V>
+HWY_INLINE void transpose_squares(D d, std::array<V, 2>& rows) {
+  rows = {hn::InterleaveLower(d, rows[0], rows[1]), hn::InterleaveUpper(d, rows[0], rows[1])};
+}
+template <class D, class V>
+HWY_INLINE void transpose_squares(D d, std::array<V, 4>& rows) {
+  const hn::RepartitionToWide<D> pairs;
+  const auto wide = [&](V v) { return hn::BitCast(pairs, v); };
+  const auto low01 = wide(hn::InterleaveLower(d, rows[0], rows[1])),
+             high01 = wide(hn::InterleaveUpper(d, rows[0], rows[1]));
+  const auto low23 = wide(hn::InterleaveLower(d, rows[2], rows[3])),
+             high23 = wide(hn::InterleaveUpper(d, rows[2], rows[3]));
+  rows = {hn::BitCast(d, hn::InterleaveLower(pairs, low01, low23)),
+          hn::BitCast(d, hn::InterleaveUpper(pairs, low01, low23)),
+          hn::BitCast(d, hn::InterleaveLower(pairs, high01, high23)),
+          hn::BitCast(d, hn::InterleaveUpper(pairs, high01, high23))};
+}
+
+/// The panel of a matrix that is contiguous along its columns, in squares; what is left of them one by one.
+template <typename T>
+void transpose_panel(const Matrix<const T>& b, T* packed) {
+  const hn::ScalableTag<T> d;
+  constexpr std::int64_t side = 16 / static_cast<std::int64_t>(sizeof(T));
+  const std::int64_t rows = b.rows / lanes<T> * lanes<T>, columns = b.columns / side * side;
+  for (std::int64_t k = 0; k < rows; k += lanes<T>) {
+    for (std::int64_t j = 0; j < columns; j += side) {
+      std::array<hn::Vec<hn::ScalableTag<T>>, side> squares;
+#pragma GCC unroll 4
+      for (std::int64_t i = 0; i < side; ++i) squares[i] = hn::LoadU(d, b.at(k, j + i));
+      transpose_squares(d, squares);
+      HWY_ALIGN T turned[side * lanes<T>];
+#pragma GCC unroll 4
+      for (std::int64_t i = 0; i < side; ++i) hn::Store(squares[i], d, turned + i * lanes<T>);
+      // Row i of the square at `begin` belongs to inner index k + begin + i.
+      for (std::int64_t begin = 0; begin < lanes<T>; begin += side) {
+#pragma GCC unroll 4
+        for (std::int64_t i = 0; i < side; ++i) {
+          std::memcpy(packed + (k + begin + i) * tile_columns<T> + j, turned + i * lanes<T> + begin, side * sizeof(T));
+        }
+      }
+    }
+  }
+  transpose_part(b, rows, 0, packed);
+  transpose_part(b.block(0, 0, rows, b.columns), 0, columns, packed);
+}
+#endif
+
 template <typename T>
 void pack_panel_any(const Matrix<const T>& b, T* packed) {
   constexpr std::int64_t width = tile_columns<T>;
   if (b.columns < width) std::fill_n(packed, b.rows * width, T{0});
-  if (b.column_stride == 1 && b.columns == width) {
+  if (b.column_stride != 1) {
+    transpose_panel(b, packed);
+  } else if (b.columns == width) {
     for (std::int64_t k = 0; k < b.rows; ++k) std::memcpy(packed + k * width, b.at(k, 0), width * sizeof(T));
-  } else if (b.column_stride == 1) {
-    for (std::int64_t k = 0; k < b.rows; ++k) std::copy_n(b.at(k, 0), b.columns, packed + k * width);
   } else {
-    // A cache line of each column at a time: what is written meanwhile stays in the first-level cache.
-    constexpr std::int64_t run = 64 / static_cast<std::int64_t>(sizeof(T));
-    for (std::int64_t begin = 0; begin < b.rows; begin += run) {
-      const std::int64_t end = std::min(b.rows, begin + run);
-      for (std::int64_t j = 0; j < b.columns; ++j) {
-        for (std::int64_t k = begin; k < end; ++k) packed[k * width + j] = *b.at(k, j);
-      }
-    }
+    for (std::int64_t k = 0; k < b.rows; ++k) std::copy_n(b.at(k, 0), b.columns, packed + k * width);
   }
 }
 
