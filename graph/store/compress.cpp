@@ -21,6 +21,11 @@ constexpr std::int64_t max_buckets = 512;
 constexpr int max_shift = 16;
 /// Buckets that one task sorts one after the other in the same scratch memory.
 constexpr std::int64_t buckets_per_task = 4;
+/// Every so manieth edge is looked at to see whether buckets of equally many keys would be equally full; a prime, so as
+/// not to meet the same place of every row.
+constexpr std::size_t sample_stride = 17;
+/// Balanced buckets need a table of 2 bytes a key; it must stay small beside the edges.
+constexpr std::int64_t edges_per_key_of_table = 8;
 constexpr std::int64_t sorted_scan_chunk = 1 << 18;
 constexpr std::int64_t insertion_row = 64;
 constexpr std::int64_t parallel_row = 1 << 17;
@@ -179,19 +184,54 @@ class BucketSorter {
   Scratch<std::int32_t> rough_keys_;
 };
 
-/// How many low bits of a key lie inside a bucket.
-int bucket_shift(std::int64_t num_edges, std::int64_t num_keys) {
-  const std::int64_t buckets = std::clamp<std::int64_t>(num_edges / bucket_edges, 1, max_buckets);
-  const auto keys_per_bucket = static_cast<std::uint64_t>(num_chunks(num_keys, buckets));
-  return std::min(max_shift, static_cast<int>(std::bit_width(keys_per_bucket - 1)));
-}
+/// Buckets of equally many keys each.
+struct EvenBuckets {
+  int shift;
+  std::int64_t count;
+
+  EvenBuckets(std::int64_t num_edges, std::int64_t num_keys) {
+    const std::int64_t wanted = std::clamp<std::int64_t>(num_edges / bucket_edges, 1, max_buckets);
+    const auto keys_per_bucket = static_cast<std::uint64_t>(num_chunks(num_keys, wanted));
+    shift = std::min(max_shift, static_cast<int>(std::bit_width(keys_per_bucket - 1)));
+    count = ((num_keys - 1) >> shift) + 1;
+  }
+
+  std::int64_t of(std::int32_t key) const { return key >> shift; }
+  std::int64_t first_key(std::int64_t bucket) const { return bucket << shift; }
+};
+
+/// Buckets of about equally many edges each, for graphs whose hubs have neighbouring ids: in a partition graph the few
+/// spans at the top would otherwise put half of all edges into one bucket.
+struct BalancedBuckets {
+  std::vector<std::uint16_t> bucket_of_key;
+  std::vector<std::int32_t> first_keys;
+  std::int64_t count = 0;
+
+  BalancedBuckets(std::span<const std::int32_t> sampled, std::int64_t target) : bucket_of_key(sampled.size()) {
+    std::int64_t filled = 0;
+    for (std::size_t key = 0; key < sampled.size(); ++key) {
+      const auto id = static_cast<std::int32_t>(key);
+      if (first_keys.empty() || filled >= target || (filled > 0 && filled + sampled[key] > 2 * target) ||
+          id - first_keys.back() >= (1 << max_shift)) {
+        first_keys.push_back(id);
+        filled = 0;
+      }
+      filled += sampled[key];
+      bucket_of_key[key] = static_cast<std::uint16_t>(first_keys.size() - 1);
+    }
+    count = static_cast<std::int64_t>(first_keys.size());
+  }
+
+  std::int64_t of(std::int32_t key) const { return bucket_of_key[static_cast<std::size_t>(key)]; }
+  std::int64_t first_key(std::int64_t bucket) const { return first_keys[static_cast<std::size_t>(bucket)]; }
+};
 
 /// Distributes the edges over buckets of neighbouring keys, in edge order inside each, and sorts these.
-void sort_in_buckets(std::span<const std::int32_t> keys, std::int64_t num_keys, std::span<const std::int32_t> others,
-                     std::int64_t num_others, bool others_sorted, Output output) {
+template <typename Buckets>
+void sort_in_buckets(const Buckets& buckets, std::span<const std::int32_t> keys, std::int64_t num_keys,
+                     std::span<const std::int32_t> others, std::int64_t num_others, bool others_sorted, Output output) {
   const auto num_edges = static_cast<std::int64_t>(keys.size());
-  const int shift = bucket_shift(num_edges, num_keys);
-  const std::int64_t num_buckets = ((num_keys - 1) >> shift) + 1;
+  const std::int64_t num_buckets = buckets.count;
   const std::int64_t piece = std::max<std::int64_t>(bucket_edges, num_chunks(num_edges, 64));
   const std::int64_t pieces = num_chunks(num_edges, piece);
   const std::int32_t* key = keys.data();
@@ -201,7 +241,7 @@ void sort_in_buckets(std::span<const std::int32_t> keys, std::int64_t num_keys, 
   std::vector<std::int64_t> positions(static_cast<std::size_t>(pieces * num_buckets));
   parallel_chunks(num_edges, piece, [&](std::int64_t begin, std::int64_t end) {
     std::int64_t* counts = positions.data() + begin / piece * num_buckets;
-    for (std::int64_t edge = begin; edge < end; ++edge) ++counts[key[edge] >> shift];
+    for (std::int64_t edge = begin; edge < end; ++edge) ++counts[buckets.of(key[edge])];
   });
   std::vector<std::int64_t> bucket_begin(static_cast<std::size_t>(num_buckets) + 1);
   std::int64_t next = 0;
@@ -217,8 +257,9 @@ void sort_in_buckets(std::span<const std::int32_t> keys, std::int64_t num_keys, 
   parallel_chunks(num_edges, piece, [&](std::int64_t begin, std::int64_t end) {
     std::int64_t* to = positions.data() + begin / piece * num_buckets;
     for (std::int64_t edge = begin; edge < end; ++edge) {
-      const std::int64_t position = to[key[edge] >> shift]++;
-      low_keys[position] = static_cast<std::uint16_t>(key[edge] & ((1 << shift) - 1));
+      const std::int64_t bucket = buckets.of(key[edge]);
+      const std::int64_t position = to[bucket]++;
+      low_keys[position] = static_cast<std::uint16_t>(key[edge] - buckets.first_key(bucket));
       output.indices[position] = other[edge];
       output.edge_ids[position] = static_cast<std::int32_t>(edge);
     }
@@ -227,9 +268,10 @@ void sort_in_buckets(std::span<const std::int32_t> keys, std::int64_t num_keys, 
   parallel_chunks(num_buckets, buckets_per_task, [&](std::int64_t begin_bucket, std::int64_t end_bucket) {
     BucketSorter sorter(output, num_others, others_sorted);
     for (std::int64_t index = begin_bucket; index < end_bucket; ++index) {
-      const std::int64_t first_key = index << shift;
+      const std::int64_t first_key = buckets.first_key(index);
+      const std::int64_t end_key = index + 1 < num_buckets ? buckets.first_key(index + 1) : num_keys;
       const std::int64_t begin = bucket_begin[static_cast<std::size_t>(index)];
-      const Bucket bucket{first_key, std::min(num_keys - first_key, std::int64_t{1} << shift), begin,
+      const Bucket bucket{first_key, end_key - first_key, begin,
                           bucket_begin[static_cast<std::size_t>(index) + 1] - begin};
       const std::uint16_t* low = low_keys.get() + begin;
       const std::int32_t* placed = output.indices + begin;
@@ -238,6 +280,30 @@ void sort_in_buckets(std::span<const std::int32_t> keys, std::int64_t num_keys, 
           bucket, [=](std::int64_t i) { return low[i]; }, [=](std::int64_t i) { return pack(placed[i], edge[i]); });
     }
   });
+}
+
+/// Looks at some of the edges and takes even buckets, which are found without a table, unless one would be far too
+/// full.
+void sort_in_buckets(std::span<const std::int32_t> keys, std::int64_t num_keys, std::span<const std::int32_t> others,
+                     std::int64_t num_others, bool others_sorted, Output output) {
+  const auto num_edges = static_cast<std::int64_t>(keys.size());
+  const EvenBuckets even(num_edges, num_keys);
+  const std::int64_t sampled_target =
+      std::max(bucket_edges, num_chunks(num_edges, max_buckets)) / static_cast<std::int64_t>(sample_stride);
+  if (num_keys <= num_edges / edges_per_key_of_table) {
+    std::vector<std::int32_t> sampled(static_cast<std::size_t>(num_keys));
+    for (std::size_t edge = 0; edge < keys.size(); edge += sample_stride)
+      ++sampled[static_cast<std::size_t>(keys[edge])];
+    std::vector<std::int64_t> filled(static_cast<std::size_t>(even.count));
+    for (std::size_t key = 0; key < sampled.size(); ++key) {
+      filled[static_cast<std::size_t>(even.of(static_cast<std::int32_t>(key)))] += sampled[key];
+    }
+    if (*std::ranges::max_element(filled) > 4 * sampled_target) {
+      const BalancedBuckets balanced(sampled, sampled_target);
+      return sort_in_buckets(balanced, keys, num_keys, others, num_others, others_sorted, output);
+    }
+  }
+  sort_in_buckets(even, keys, num_keys, others, num_others, others_sorted, output);
 }
 
 }  // namespace

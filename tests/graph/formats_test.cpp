@@ -57,6 +57,7 @@ TEST(Formats, GroupLargeGraphsThatNeedManyBuckets) {
   expect_right_formats(zoo::random_graph(3, 200'000, 12));
   expect_right_formats(zoo::random_graph(3'000'000, 150'000, 13));
   expect_right_formats(zoo::power_law(100'000, 700'000, 14));
+  expect_right_formats(zoo::power_law(40'000, 900'000, 14));
   expect_right_formats(zoo::causal_window(20'000, 10));
   expect_right_formats(zoo::random_bipartite(100'000, 5, 300'000, 15));
 }
