@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <limits>
-#include <memory>
+#include <type_traits>
 #include <vector>
 
 #include "bough/core/errors.h"
@@ -27,7 +27,9 @@ std::vector<Level> levels_of(std::int64_t length, std::int64_t arity) {
   return levels;
 }
 
-/// Emits what a token attends to, level by level and from left to right, which is the order of the node ids.
+/// Emits what a token attends to, level by level and from left to right, which is the order of the node ids. The arity
+/// is fixed at compile time where it is 2, because dividing by a variable would take most of the time.
+template <std::int64_t fixed_arity>
 class TokenRow {
  public:
   TokenRow(const PartitionOptions& options, std::vector<Level> levels)
@@ -45,6 +47,11 @@ class TokenRow {
   }
 
  private:
+  std::int64_t arity() const {
+    if constexpr (fixed_arity > 0) return fixed_arity;
+    return options_.arity;
+  }
+
   struct Side {
     std::int64_t next = 0;   ///< the nearest node of the level that is not covered yet
     std::int64_t taken = 0;  ///< places of the level that a node of the level below has taken
@@ -54,7 +61,7 @@ class TokenRow {
     const std::int64_t nearest = side.next;
     const std::int64_t place = side.taken;
     std::int64_t rest = nearest - (options_.k - place);  // the nearest node that is left over
-    const std::int64_t unpaired = rest < 0 ? 0 : (rest + 1) % options_.arity;
+    const std::int64_t unpaired = rest < 0 ? 0 : (rest + 1) % arity();
     side.taken = 0;
     if (unpaired != 0 && options_.alignment == Alignment::slot) {
       in.add(static_cast<std::int32_t>(here.first_node + rest), relations_.left(level + 1, 0));
@@ -62,7 +69,7 @@ class TokenRow {
       side.next = rest / 2 - 1;
     } else {
       rest = std::max<std::int64_t>(rest - unpaired, -1);
-      side.next = rest < 0 ? -1 : rest / options_.arity;
+      side.next = rest < 0 ? -1 : rest / arity();
     }
     in.add_interval(here.first_node + rest + 1, here.first_node + nearest + 1,
                     relations_.left(level, place + nearest - rest - 1), -2);
@@ -72,13 +79,13 @@ class TokenRow {
     const std::int64_t nearest = side.next;
     const std::int64_t place = side.taken;
     std::int64_t rest = nearest + (options_.k - place);
-    const std::int64_t unpaired = (options_.arity - rest % options_.arity) % options_.arity;
+    const std::int64_t unpaired = (arity() - rest % arity()) % arity();
     const bool into_slot = unpaired != 0 && options_.alignment == Alignment::slot;
     if (!into_slot) rest += unpaired;
     in.add_interval(here.first_node + nearest, here.first_node + std::min(rest, here.size),
                     relations_.right(level, place), 2);
     side.taken = 0;
-    side.next = rest / options_.arity;
+    side.next = rest / arity();
     if (into_slot) {
       if (rest < here.size) {
         in.add(static_cast<std::int32_t>(here.first_node + rest), relations_.right(level + 1, 0));
@@ -130,8 +137,15 @@ AttentionGraph build_partition_graph(const char* kind, const PartitionOptions& p
   const PartitionRelations relations(partition);
   builder.add_relations(relations.count(length), [relations](std::int64_t id) { return relations.name(id); });
 
-  const auto row = std::make_shared<const TokenRow>(partition, levels);
-  builder.add_rule([row, causal = options.causal](std::int32_t token, InEdges& in) { row->emit(token, causal, in); });
+  const auto add_tokens = [&]<std::int64_t arity>(std::integral_constant<std::int64_t, arity>) {
+    builder.add_rule([row = TokenRow<arity>(partition, levels), causal = options.causal](
+                         std::int32_t token, InEdges& in) { row.emit(token, causal, in); });
+  };
+  if (partition.arity == 2) {
+    add_tokens(std::integral_constant<std::int64_t, 2>());
+  } else {
+    add_tokens(std::integral_constant<std::int64_t, 0>());
+  }
 
   for (std::size_t level = 1; level < levels.size(); ++level) {
     const Level here = levels[level];

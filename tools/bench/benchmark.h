@@ -49,6 +49,7 @@ Times measure_both_settled(const Options& options, FunctionRef<void()> ours, Fun
 
 void run_allocation(const Options& options, const Report& report);
 void run_gemm(const Options& options, const Report& report);
+void run_graph_build(const Options& options, const Report& report);
 void run_graph_conversion(const Options& options, const Report& report);
 void run_row_operations(const Options& options, const Report& report);
 
