@@ -7,6 +7,7 @@
 
 #include "bough/autograd/autograd.h"
 #include "bough/core/errors.h"
+#include "bough/core/memory.h"
 #include "bough/core/random.h"
 #include "bough/graph/graph_generator.h"
 #include "bough/nn/optimizer.h"
@@ -138,6 +139,31 @@ TEST(GraphTransformer, TrainsTheSameBitsForAnyNumberOfThreads) {
     }
     return model.layer(1).feed_forward.named_parameters()[0].second.detach();
   });
+}
+
+TEST(GraphTransformer, StepsInSteadyStateDoNotReachTheSystemAllocator) {
+  // One thread: with more, how many scratch blocks live at the same moment is a matter of luck.
+  const test::ThreadCount one_thread(1);
+  const AttentionGraph graph = bpt(100, true);
+  GraphTransformer model({.layers = 2,
+                          .layer = {.dim = 16,
+                                    .heads = 2,
+                                    .feed_forward = 32,
+                                    .num_relations = graph.num_relations(),
+                                    .dropout = 0.1,
+                                    .attention_dropout = 0.1}});
+  Adam optimizer(model.named_parameters(), {.clip_norm = 1});
+  const Tensor h = random_tensor({graph.graph.num_nodes(), 16}, DType::float32, 6);
+  const auto step = [&] {
+    optimizer.clear_grad();
+    mean(square(model.forward(graph.graph, h))).backward();
+    optimizer.step();
+  };
+  step();
+  step();
+  const std::int64_t before = memory_statistics().system_allocations;
+  for (int i = 0; i < 5; ++i) step();
+  EXPECT_EQ(memory_statistics().system_allocations, before);
 }
 
 TEST(GraphTransformer, LearnsToCopyFromFarAway) {
