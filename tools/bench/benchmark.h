@@ -48,6 +48,7 @@ Times measure_both(const Options& options, FunctionRef<void()> ours, FunctionRef
 Times measure_both_settled(const Options& options, FunctionRef<void()> ours, FunctionRef<void()> peer);
 
 void run_allocation(const Options& options, const Report& report);
+void run_elementwise(const Options& options, const Report& report);
 void run_gemm(const Options& options, const Report& report);
 void run_graph_build(const Options& options, const Report& report);
 void run_graph_conversion(const Options& options, const Report& report);

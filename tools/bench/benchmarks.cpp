@@ -5,6 +5,7 @@ namespace bough::bench {
 const std::vector<Benchmark>& benchmarks() {
   static const std::vector<Benchmark> all = {
       {"allocation", "a tensor's memory from the pool, against the system's allocator", run_allocation},
+      {"elementwise", "arithmetic, activations and reductions, against a plain copy and <cmath>", run_elementwise},
       {"gemm", "matrix products of dense layers and their backward pass, against threaded OpenBLAS", run_gemm},
       {"graph_build", "causal partition graphs with relations and both formats, against plain loops", run_graph_build},
       {"graph_conversion", "edge lists to CSC and CSR, against a serial counting sort", run_graph_conversion},

@@ -1,7 +1,4 @@
-#include <fmt/format.h>
-
 #include <functional>
-#include <string>
 
 #include "bough/autograd/autograd.h"
 #include "bough/core/random.h"
@@ -11,12 +8,12 @@
 #include "bough/ops/layer_norm.h"
 #include "bough/ops/rows.h"
 #include "bough/ops/softmax.h"
-#include "tools/bench/benchmark.h"
+#include "tools/bench/against_copy.h"
 
 namespace bough::bench {
 namespace {
 
-constexpr std::int64_t rows = 16384, width = 512;
+constexpr std::int64_t rows = AgainstCopy::rows, width = AgainstCopy::width;
 
 /// Whole numbers 0..limit-1 in no order.
 Tensor scrambled(std::int64_t count, std::int64_t limit) {
@@ -27,30 +24,6 @@ Tensor scrambled(std::int64_t count, std::int64_t limit) {
   }
   return index;
 }
-
-/// These operations compute little: what they can reach is a copy of as many bytes as they must read and write.
-class AgainstCopy {
- public:
-  AgainstCopy(const Options& options, const Report& report) : options_(options), report_(report) {}
-
-  /// `passes`: how often memory of the size of the [rows, width] input is read or written at least.
-  void run(const std::string& name, double passes, const std::function<void()>& call) const {
-    const auto copied = static_cast<std::int64_t>(passes / 2 * rows);
-    const Tensor from = zeros({copied, width});
-    Tensor to = zeros({copied, width});
-    const Times times = measure_both(options_, call, [&] { to.assign(from); });
-    const double gigabytes = passes * static_cast<double>(rows * width * sizeof(float)) * 1e-9;
-    report_({.case_name = name,
-             .milliseconds = times.ours,
-             .peer = "copy of as many bytes",
-             .peer_milliseconds = times.peer,
-             .note = fmt::format("{:.1f} GB/s", gigabytes / (times.ours * 1e-3))});
-  }
-
- private:
-  const Options& options_;
-  const Report& report_;
-};
 
 /// Runs the backward of one result again and again.
 std::function<void()> backward_of(Tensor y, Tensor seed, std::vector<Tensor> leaves) {
