@@ -79,7 +79,7 @@ void add_bench_command(Commands& commands) {
   command.add_flag("--json", options->json, "One JSON object per line");
   command.add_option("--repeats", options->measuring.repeats, "Timed calls of each case; the median counts")
       ->type_name("N")
-      ->check(CLI::Range(1, 1000000))
+      ->check(CLI::Range(1, 1000000).description(""))
       ->capture_default_str();
 }
 

@@ -39,7 +39,7 @@ void add_run_command(Commands& commands) {
       commands.add("run", "Train a small classifier on data made in the program", [options] { run(*options); });
   command.add_option("--steps", options->steps, "Training steps")
       ->type_name("N")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40).description(""))
       ->capture_default_str();
   command.add_option("--seed", options->seed, "Of the data and the first weights")
       ->type_name("N")
