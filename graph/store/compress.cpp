@@ -1,7 +1,5 @@
 #include "graph/store/compress.h"
 
-#include <oneapi/tbb/parallel_sort.h>
-
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -19,8 +17,8 @@ constexpr std::int64_t bucket_edges = 40'000;
 constexpr std::int64_t max_buckets = 512;
 /// The low part of a key is kept in 16 bits.
 constexpr int max_shift = 16;
-/// Buckets that one task sorts one after the other in the same scratch memory.
-constexpr std::int64_t buckets_per_task = 4;
+/// A task sorts several buckets one after the other in the same scratch memory, but there are this many if possible.
+constexpr std::int64_t sorting_tasks = 64;
 /// Every so manieth edge is looked at to see whether buckets of equally many keys would be equally full; a prime, so as
 /// not to meet the same place of every row.
 constexpr std::size_t sample_stride = 17;
@@ -28,7 +26,7 @@ constexpr std::size_t sample_stride = 17;
 constexpr std::int64_t edges_per_key_of_table = 8;
 constexpr std::int64_t sorted_scan_chunk = 1 << 18;
 constexpr std::int64_t insertion_row = 64;
-constexpr std::int64_t parallel_row = 1 << 17;
+constexpr std::int64_t long_row = 1 << 16;
 
 /// The other end and the edge id as one number: sorting these sorts by other end, then by edge, without ties.
 constexpr std::uint64_t pack(std::int32_t other, std::int32_t edge) {
@@ -36,6 +34,16 @@ constexpr std::uint64_t pack(std::int32_t other, std::int32_t edge) {
 }
 constexpr std::int32_t other_of(std::uint64_t entry) { return static_cast<std::int32_t>(entry >> 32); }
 constexpr std::int32_t edge_of(std::uint64_t entry) { return static_cast<std::int32_t>(entry & 0xffffffffu); }
+
+/// Sorts pieces in parallel and merges them two by two.
+void sort_long_row(std::uint64_t* row, std::int64_t count) {
+  parallel_chunks(count, long_row, [=](std::int64_t begin, std::int64_t end) { std::sort(row + begin, row + end); });
+  for (std::int64_t sorted = long_row; sorted < count; sorted *= 2) {
+    parallel_chunks(count, 2 * sorted, [=](std::int64_t begin, std::int64_t end) {
+      if (begin + sorted < end) std::inplace_merge(row + begin, row + begin + sorted, row + end);
+    });
+  }
+}
 
 void sort_row(std::uint64_t* row, std::int64_t count) {
   if (count <= insertion_row) {
@@ -46,11 +54,7 @@ void sort_row(std::uint64_t* row, std::int64_t count) {
       row[hole] = entry;
     }
   } else if (!std::is_sorted(row, row + count)) {
-    if (count < parallel_row) {
-      std::sort(row, row + count);
-    } else {
-      oneapi::tbb::parallel_sort(row, row + count);
-    }
+    sort_long_row(row, count);
   }
 }
 
@@ -265,21 +269,22 @@ void sort_in_buckets(const Buckets& buckets, std::span<const std::int32_t> keys,
     }
   });
 
-  parallel_chunks(num_buckets, buckets_per_task, [&](std::int64_t begin_bucket, std::int64_t end_bucket) {
-    BucketSorter sorter(output, num_others, others_sorted);
-    for (std::int64_t index = begin_bucket; index < end_bucket; ++index) {
-      const std::int64_t first_key = buckets.first_key(index);
-      const std::int64_t end_key = index + 1 < num_buckets ? buckets.first_key(index + 1) : num_keys;
-      const std::int64_t begin = bucket_begin[static_cast<std::size_t>(index)];
-      const Bucket bucket{first_key, end_key - first_key, begin,
-                          bucket_begin[static_cast<std::size_t>(index) + 1] - begin};
-      const std::uint16_t* low = low_keys.get() + begin;
-      const std::int32_t* placed = output.indices + begin;
-      const std::int32_t* edge = output.edge_ids + begin;
-      sorter.sort(
-          bucket, [=](std::int64_t i) { return low[i]; }, [=](std::int64_t i) { return pack(placed[i], edge[i]); });
-    }
-  });
+  parallel_chunks(
+      num_buckets, num_chunks(num_buckets, sorting_tasks), [&](std::int64_t begin_bucket, std::int64_t end_bucket) {
+        BucketSorter sorter(output, num_others, others_sorted);
+        for (std::int64_t index = begin_bucket; index < end_bucket; ++index) {
+          const std::int64_t first_key = buckets.first_key(index);
+          const std::int64_t end_key = index + 1 < num_buckets ? buckets.first_key(index + 1) : num_keys;
+          const std::int64_t begin = bucket_begin[static_cast<std::size_t>(index)];
+          const Bucket bucket{first_key, end_key - first_key, begin,
+                              bucket_begin[static_cast<std::size_t>(index) + 1] - begin};
+          const std::uint16_t* low = low_keys.get() + begin;
+          const std::int32_t* placed = output.indices + begin;
+          const std::int32_t* edge = output.edge_ids + begin;
+          sorter.sort(
+              bucket, [=](std::int64_t i) { return low[i]; }, [=](std::int64_t i) { return pack(placed[i], edge[i]); });
+        }
+      });
 }
 
 /// Looks at some of the edges and takes even buckets, which are found without a table, unless one would be far too

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <limits>
+#include <new>
 #include <string_view>
 
 #include "bough/core/errors.h"
@@ -169,21 +170,39 @@ void GraphStructure::take_offsets(const char* where, GraphParts parts) {
     throw GraphError(where, fmt::format("offsets of {} graphs for sources, {} for destinations and {} for edges",
                                         src_offsets.size() - 1, dst_offsets.size() - 1, edge_offsets.size() - 1));
   }
-  for (std::size_t graph = 0; graph + 1 < edge_offsets.size(); ++graph) {
-    for (std::int64_t edge = edge_offsets[graph]; edge < edge_offsets[graph + 1]; ++edge) {
+  const auto first_outside = [this](std::int64_t begin, std::int64_t end) {
+    std::size_t graph = graph_of_edge(begin);
+    for (std::int64_t edge = begin; edge < end; ++edge) {
+      while (edge_offsets[graph + 1] <= edge) ++graph;
       const bool inside = src[edge] >= src_offsets[graph] && src[edge] < src_offsets[graph + 1] &&
                           dst[edge] >= dst_offsets[graph] && dst[edge] < dst_offsets[graph + 1];
-      if (!inside) {
-        throw GraphError(where, fmt::format("edge {} from {} to {} belongs to graph {} but leaves its nodes", edge,
-                                            src[edge], dst[edge], graph));
-      }
+      if (!inside) return edge;
     }
+    return end;
+  };
+  const auto stay_inside = [&](std::int64_t begin, std::int64_t end) { return first_outside(begin, end) == end; };
+  if (!all_pieces(src.size(), stay_inside)) {
+    const std::int64_t edge = first_outside(0, src.size());
+    throw GraphError(where, fmt::format("edge {} from {} to {} belongs to graph {} but leaves its nodes", edge,
+                                        src[edge], dst[edge], graph_of_edge(edge)));
   }
+}
+
+std::size_t GraphStructure::graph_of_edge(std::int64_t edge) const {
+  const auto next = std::upper_bound(edge_offsets.begin(), edge_offsets.end(), edge);
+  return static_cast<std::size_t>(next - edge_offsets.begin()) - 1;
 }
 
 CompressedView GraphStructure::view(const Format& format, const IdArray& keys, std::int64_t num_keys,
                                     const IdArray& others, std::int64_t num_others, EdgeOrder order, EdgeIds ids) {
-  const Compressed& rows = format.rows.get([&] { return compress(keys, num_keys, others, num_others, order); });
+  const Compressed& rows = format.rows.get([&] {
+    try {
+      return compress(keys, num_keys, others, num_others, order);
+    } catch (const std::bad_alloc&) {
+      throw AllocationError("Graph",
+                            fmt::format("not enough memory to group {} edges by {} nodes", keys.size(), num_keys));
+    }
+  });
   CompressedView view{rows.offsets, rows.indices.span(), rows.edge_ids.span(), rows.in_edge_order};
   if (rows.in_edge_order && ids == EdgeIds::listed) {
     view.edge_ids = format.listed_ids.get([&] { return identity_ids(rows.indices.size()); }).span();

@@ -78,6 +78,7 @@ class GraphStructure {
                              std::int64_t num_others, EdgeOrder order, EdgeIds ids);
 
   void take_offsets(const char* where, GraphParts parts);
+  std::size_t graph_of_edge(std::int64_t edge) const;
 
   Format by_source_;
   Format by_destination_;

@@ -121,6 +121,9 @@ TEST(Formats, CanBeAskedForInsideAParallelLoop) {
       EXPECT_EQ(view.num_edges(), 150'000);
     });
   }
+  // One row so long that several threads sort it.
+  const Graph graph = zoo::hub(300'000);
+  parallel_chunks(16, 1, [&](std::int64_t, std::int64_t) { EXPECT_EQ(graph.csc().num_edges(), 300'000); });
 }
 
 }  // namespace
