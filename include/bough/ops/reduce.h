@@ -29,8 +29,8 @@ struct ReduceOptions {
 /// float32, float64, int32 and int64; the result has the type of x, and integers wrap around. ShapeError for an axis
 /// that does not exist or is named twice. Over no elements: sum 0, prod 1; mean, max, min and argmax are a ShapeError.
 ///
-/// Bitwise equal for any number of threads: fixed blocks, merged in order. float32 is summed in blocks of at most 256
-/// terms a lane, the blocks in float64; the error is at most about 4e-6 of sum |x|, and near 1e-7 of it in practice.
+/// Bitwise equal for any number of threads: fixed blocks, merged in order. float32 is summed in chains of at most 64
+/// additions, and these in float64: the error is at most about 5e-6 of sum |x|, and near 1e-7 of it in practice.
 /// O(elements), at the speed of memory.
 
 Tensor sum(const Tensor& x);  ///< keeps nothing for backward
