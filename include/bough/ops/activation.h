@@ -32,7 +32,8 @@ struct EluOptions {
 Tensor elu(const Tensor& x, const EluOptions& options = {});
 
 struct GeluOptions {
-  /// Use 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) instead: about twice as fast, up to 5e-4 off.
+  /// Use 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) instead, up to 5e-4 off: for models that were trained with it;
+  /// it is hardly faster.
   bool tanh_approximation = false;
 };
 /// x times the cumulative normal distribution at x, 0.5 x (1 + erf(x / sqrt 2)), accurate also where it is tiny; 0 at

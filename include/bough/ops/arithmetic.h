@@ -54,8 +54,8 @@ Tensor square(const Tensor& x);      ///< keeps x
 Tensor sqrt(const Tensor& x);        ///< NaN below 0; keeps the result
 Tensor reciprocal(const Tensor& x);  ///< 1 / x; keeps the result
 Tensor rsqrt(const Tensor& x);       ///< 1 / sqrt(x); keeps the result
-/// x to a fixed, finite power, as std::pow; keeps x. Powers 2, 0.5, -1 and -0.5 run as the functions above. Other powers
-/// of float64 are not vectorised.
+/// x to a fixed, finite power, as std::pow; keeps x. Powers 2, 0.5, -1 and -0.5 run as the functions above. Other
+/// powers of float64 are not vectorised.
 Tensor pow(const Tensor& x, double exponent);
 
 /// x limited to [low, high]; NaN stays NaN. The gradient passes where low <= x <= high. Keeps x.
