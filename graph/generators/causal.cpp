@@ -35,6 +35,7 @@ class Causal final : public GraphGenerator {
   }
 
   std::int64_t num_relations(std::int64_t max_length) const override { return pattern_->num_relations(max_length); }
+  std::optional<std::int64_t> fixed_length() const override { return pattern_->fixed_length(); }
 
  private:
   static Graph past_edges(const AttentionGraph& nodes, const Graph& all) {

@@ -31,6 +31,8 @@ GraphRequest read_graph_request(const json& specification, const GeneratorRegist
   }
   GraphRequest request;
   request.generator = registry.make(parameters);
+  const std::optional<std::int64_t> only = request.generator->fixed_length();
+  if (only && !building.contains("length")) building["length"] = *only;
   const Settings settings = options.read("graph", building);
   request.options = {.length = settings.integer("length"), .causal = settings.boolean("causal")};
   return request;

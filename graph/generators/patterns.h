@@ -13,6 +13,7 @@ void add_bpt(GeneratorRegistry& registry);
 void add_cross(GeneratorRegistry& registry);
 void add_dilated(GeneratorRegistry& registry);
 void add_expander(GeneratorRegistry& registry);
+void add_file(GeneratorRegistry& registry);
 void add_full(GeneratorRegistry& registry);
 void add_hierarchical(GeneratorRegistry& registry);
 void add_kary(GeneratorRegistry& registry);

@@ -168,6 +168,7 @@ GeneratorRegistry& generators() {
     add_cross(built_in);
     add_dilated(built_in);
     add_expander(built_in);
+    add_file(built_in);
     add_full(built_in);
     add_hierarchical(built_in);
     add_kary(built_in);

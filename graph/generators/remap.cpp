@@ -57,6 +57,7 @@ class Remap final : public GraphGenerator {
   }
 
   bool supports_causal() const override { return pattern_->supports_causal(); }
+  std::optional<std::int64_t> fixed_length() const override { return pattern_->fixed_length(); }
 
  private:
   std::int32_t new_id(const std::string& name, std::int32_t old_id) const {

@@ -110,6 +110,12 @@ class Union final : public GraphGenerator {
   bool supports_causal() const override {
     return std::ranges::all_of(members_, [](const UnionMember& member) { return member.generator->supports_causal(); });
   }
+  std::optional<std::int64_t> fixed_length() const override {
+    for (const UnionMember& member : members_) {
+      if (const auto only = member.generator->fixed_length()) return only;
+    }
+    return {};
+  }
 
  private:
   /// Adds the nodes and the relation names of a member, and says how its edges are to be read.

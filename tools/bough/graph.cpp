@@ -10,6 +10,7 @@
 #include "bough/core/json.h"
 #include "bough/graph/draw.h"
 #include "bough/graph/graph_generator.h"
+#include "bough/graph/io.h"
 #include "bough/graph/plugin.h"
 #include "bough/graph/statistics.h"
 #include "src/core/files.h"
@@ -26,6 +27,7 @@ struct GraphOptions {
   bool json = false;
   std::string svg;
   std::string html;
+  std::string npz;
   std::int64_t token = -1;
 };
 
@@ -139,14 +141,18 @@ DrawOptions drawing(const GraphOptions& options, const AttentionGraph& graph) {
 }
 
 void run_graph(const GraphOptions& options) {
+  if (!options.npz.empty() && !options.npz.ends_with(".npz")) {
+    throw ConfigError("graph", fmt::format("--npz needs a file name that ends in .npz, not '{}'", options.npz));
+  }
   for (const std::string& library : options.plugins) load_plugin(library);
   const GraphRequest request = read_graph_request(json_from_argument(options.specification, "graph"));
   const BuiltGraph built = build(request);
-  const bool draws = !options.svg.empty() || !options.html.empty();
+  const bool writes = !options.svg.empty() || !options.html.empty() || !options.npz.empty();
   if (!options.svg.empty()) write_file(options.svg, draw_svg(built.graph, drawing(options, built.graph)));
   if (!options.html.empty()) write_file(options.html, draw_html(built.graph, drawing(options, built.graph)));
+  if (!options.npz.empty()) save_graph(options.npz, built.graph.graph);
   if (options.edges) return print_edges(built.graph);
-  if (options.stats || !draws) print_statistics(built, options.json);
+  if (options.stats || options.json || !writes) print_statistics(built, options.json);
 }
 
 }  // namespace
@@ -168,6 +174,7 @@ void add_graph_command(Commands& commands) {
   command.add_flag("--json", options->json, "Print the figures as JSON");
   command.add_option("--svg", options->svg, "Draw what a token attends to")->type_name("FILE");
   command.add_option("--html", options->html, "Write a page to explore the graph")->type_name("FILE");
+  command.add_option("--npz", options->npz, "Save src, dst and edge_types for NumPy")->type_name("FILE");
   command.add_option("--token", options->token, "The token whose sources are drawn; otherwise the one in the middle")
       ->type_name("I")
       ->check(CLI::NonNegativeNumber);

@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -47,6 +48,9 @@ class GraphGenerator {
 
   /// False if build refuses causal = true.
   virtual bool supports_causal() const { return true; }
+
+  /// The only length that build takes, for patterns that have one.
+  virtual std::optional<std::int64_t> fixed_length() const { return {}; }
 };
 
 class GeneratorRegistry;
@@ -152,7 +156,8 @@ struct GraphRequest {
   AttentionGraph build() const { return generator->build(options); }
 };
 
-/// Reads {"kind": ..., parameters, "length": ..., "causal": ...}; "length" is required. ConfigError as for make.
+/// Reads {"kind": ..., parameters, "length": ..., "causal": ...}; "length" is required unless the
+/// pattern has but one. ConfigError as for make.
 GraphRequest read_graph_request(const nlohmann::json& specification, const GeneratorRegistry& registry = generators());
 
 /// One graph of disjoint sequences, in the given order; each different length is built once and then pasted, so the
