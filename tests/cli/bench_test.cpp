@@ -49,6 +49,24 @@ TEST(Bench, TheTableHasOneRowPerCase) {
   EXPECT_THAT(result.output, HasSubstr("aligned_alloc"));
 }
 
+TEST(Bench, OnlyCasesThatBeginWithThePrefixAreReported) {
+  const ProgramResult result = run_bough({"bench", "allocation", "--repeats", "1", "--only", "4KiB"});
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(std::ranges::count(result.output, '\n'), 1);
+  EXPECT_THAT(result.output, HasSubstr("4KiB"));
+}
+
+TEST(Bench, AttentionTellsHowMuchOfTheArithmeticItReachesAndItsMemory) {
+  const ProgramResult result =
+      run_bough({"bench", "attention", "--json", "--repeats", "1", "--only", "full n=512 forward+backward"});
+  ASSERT_EQ(result.exit_code, 0) << result.errors;
+  const nlohmann::json line = nlohmann::json::parse(result.output.substr(0, result.output.find('\n')));
+  EXPECT_EQ(line.at("peer"), "arithmetic bound");
+  EXPECT_EQ(line.at("edges"), 512 * 513 / 2);
+  EXPECT_GT(line.at("extra_bytes").get<double>(), 0);
+  EXPECT_GT(line.at("peak_gflops").get<double>(), 0);
+}
+
 TEST(Bench, RepeatsMustBePositive) {
   EXPECT_EQ(run_bough({"bench", "allocation", "--repeats", "0"}).exit_code, 2);
   EXPECT_EQ(run_bough({"bench", "allocation", "--repeats", "many"}).exit_code, 2);

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bough/core/parallel.h"
@@ -10,16 +11,23 @@
 namespace bough::bench {
 
 struct Options {
-  int repeats = 7;  ///< timed calls; the median counts
+  int repeats = 7;        ///< timed calls; the median counts
+  std::string only = {};  ///< report only cases whose name begins with this
 };
+
+/// Whether a case is to be measured, and whether cases whose names begin with a prefix may be.
+bool selected(const Options& options, const std::string& case_name);
+bool may_be_selected(const Options& options, const std::string& prefix);
 
 /// One line of output: ours against a named peer measured in the same run.
 struct Result {
   std::string case_name;         ///< "8192x512x512"
   double milliseconds = 0;       ///< median
-  std::string peer;              ///< empty if there is none on this machine
+  std::string peer = {};         ///< empty if there is none on this machine
   double peer_milliseconds = 0;  ///< median
   std::string note = {};         ///< anything else worth a word, e.g. "143 GFLOP/s"
+  /// The same as numbers with names, for programs to read.
+  std::vector<std::pair<std::string, double>> figures = {};
 };
 
 /// Called with each result as soon as it is there.
@@ -39,6 +47,8 @@ struct Times {
   double peer = 0;
 };
 
+/// The middle one of at least one number.
+double median(std::vector<double> times);
 /// Median milliseconds of a call, after one that is not timed.
 double measure(const Options& options, FunctionRef<void()> call);
 /// The same for two calls in turns, so that both see the same noise of the machine.
@@ -48,6 +58,7 @@ Times measure_both(const Options& options, FunctionRef<void()> ours, FunctionRef
 Times measure_both_settled(const Options& options, FunctionRef<void()> ours, FunctionRef<void()> peer);
 
 void run_allocation(const Options& options, const Report& report);
+void run_attention(const Options& options, const Report& report);
 void run_elementwise(const Options& options, const Report& report);
 void run_gemm(const Options& options, const Report& report);
 void run_graph_build(const Options& options, const Report& report);

@@ -13,12 +13,6 @@ double milliseconds_of(FunctionRef<void()> call) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 }
 
-double median(std::vector<double> times) {
-  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
-  std::ranges::nth_element(times, middle);
-  return *middle;
-}
-
 Times measure_in_turns(const Options& options, FunctionRef<double()> ours, FunctionRef<double()> peer) {
   std::vector<double> our_times, peer_times;
   for (int i = 0; i < options.repeats; ++i) {
@@ -29,6 +23,18 @@ Times measure_in_turns(const Options& options, FunctionRef<double()> ours, Funct
 }
 
 }  // namespace
+
+double median(std::vector<double> times) {
+  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
+  std::ranges::nth_element(times, middle);
+  return *middle;
+}
+
+bool selected(const Options& options, const std::string& case_name) { return case_name.starts_with(options.only); }
+
+bool may_be_selected(const Options& options, const std::string& prefix) {
+  return prefix.starts_with(options.only) || options.only.starts_with(prefix);
+}
 
 double measure(const Options& options, FunctionRef<void()> call) {
   call();

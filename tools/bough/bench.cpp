@@ -47,6 +47,7 @@ void print_json_line(const std::string& name, const bench::Result& result) {
     line["peer_milliseconds"] = result.peer_milliseconds;
     line["ratio"] = ratio_of(result);
   }
+  for (const auto& [figure, value] : result.figures) line[figure] = value;
   if (!result.note.empty()) line["note"] = result.note;
   fmt::print("{}\n", line.dump());
 }
@@ -64,6 +65,7 @@ void run_bench(const BenchOptions& options) {
   if (options.name.empty()) return print_list();
   const bench::Benchmark& benchmark = benchmark_named(options.name);
   benchmark.run(options.measuring, [&](const bench::Result& result) {
+    if (!bench::selected(options.measuring, result.case_name)) return;
     options.json ? print_json_line(benchmark.name, result) : print_row(result);
     std::fflush(stdout);
   });
@@ -77,6 +79,8 @@ void add_bench_command(Commands& commands) {
       commands.add("bench", "Measure bough against a peer in the same run", [options] { run_bench(*options); });
   command.add_option("name", options->name, "Which benchmark; without a name they are listed")->type_name("NAME");
   command.add_flag("--json", options->json, "One JSON object per line");
+  command.add_option("--only", options->measuring.only, "Report only cases whose name begins with this")
+      ->type_name("PREFIX");
   command.add_option("--repeats", options->measuring.repeats, "Timed calls of each case; the median counts")
       ->type_name("N")
       ->check(CLI::Range(1, 1000000).description(""))
