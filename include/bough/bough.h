@@ -6,6 +6,7 @@
 
 #include "bough/autograd/autograd.h"
 #include "bough/autograd/gradcheck.h"
+#include "bough/autograd/recompute.h"
 #include "bough/core/config.h"
 #include "bough/core/device.h"
 #include "bough/core/dtype.h"

@@ -16,20 +16,6 @@ struct Pending {
   std::vector<Gradient> gradients;
 };
 
-/// Looks at the whole history before anything is computed, so that misuse leaves no half-added gradients behind.
-void require_usable_history(GradientNode* root) {
-  std::unordered_set<GradientNode*> seen{root};
-  std::vector<GradientNode*> open{root};
-  while (!open.empty()) {
-    GradientNode* node = open.back();
-    open.pop_back();
-    node->require_usable();
-    for (const GradientNode::Input& input : node->inputs) {
-      if (input.node != nullptr && seen.insert(input.node.get()).second) open.push_back(input.node.get());
-    }
-  }
-}
-
 Gradients run(GradientNode& node, std::vector<Gradient> arrived, bool retain) {
   std::vector<Tensor> gradients, saved;
   for (std::size_t i = 0; i < arrived.size(); ++i) {
@@ -110,7 +96,31 @@ Tensor seed_of(const Tensor& tensor, const Tensor& given) {
   return given.detach();
 }
 
+/// The output of a node whose operations were not kept, made again.
+Tensor run_again(GradientNode& node, bool retain) {
+  if (retain) return node.run_again(node);
+  const auto function = std::move(node.run_again);
+  node.released = true;
+  Tensor output = function(node);
+  node.release();
+  return output;
+}
+
 }  // namespace
+
+void require_usable_history(GradientNode* root, std::uint64_t since) {
+  std::unordered_set<GradientNode*> seen{root};
+  std::vector<GradientNode*> open{root};
+  while (!open.empty()) {
+    GradientNode* node = open.back();
+    open.pop_back();
+    node->require_usable();
+    if (node->sequence < since) continue;
+    for (const GradientNode::Input& input : node->inputs) {
+      if (input.node != nullptr && seen.insert(input.node.get()).second) open.push_back(input.node.get());
+    }
+  }
+}
 
 void Tensor::backward() const { backward(BackwardOptions{}); }
 
@@ -143,6 +153,12 @@ void Tensor::backward(const BackwardOptions& options) const {
   while (!pending.empty()) {
     Pending current = std::move(pending.extract(pending.begin()).mapped());
     GradientNode& node = *current.node;
+    if (node.run_again != nullptr) {
+      // What it records is newer than all that is pending and comes next, just as if it had been kept.
+      const Tensor output = run_again(node, options.retain_graph);
+      deliver(output.body()->node, output.body()->output, std::move(current.gradients[0]));
+      continue;
+    }
     Gradients gradients = run(node, std::move(current.gradients), options.retain_graph);
     require_fitting(node, gradients);
     for (std::size_t i = 0; i < gradients.size(); ++i) {

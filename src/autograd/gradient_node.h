@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string_view>
 #include <vector>
@@ -47,7 +48,32 @@ class GradientNode {
   std::vector<Output> outputs;
   std::vector<Saved> saved;
   BackwardFunction backward;
+  /// Set instead of `backward` if the operations behind the only output are not kept: makes that output again, with its
+  /// history, and the gradient goes on from there. See recompute.cpp.
+  std::function<Tensor(const GradientNode&)> run_again;
   bool released = false;
+};
+
+/// Grows with every call, over all threads.
+std::uint64_t next_sequence();
+
+/// Where the gradient of a tensor goes, as far as it wants one.
+GradientNode::Input input_slot(const Tensor& tensor);
+
+/// Looks at a whole history, so that misuse is found before anything is computed: AutogradError as in require_usable.
+/// Operations before `since` are looked at, but not those behind them.
+void require_usable_history(GradientNode* root, std::uint64_t since = 0);
+
+/// The opposite of NoGrad, for what backward itself has to record.
+class RecordingScope {
+ public:
+  RecordingScope();
+  ~RecordingScope();
+  RecordingScope(const RecordingScope&) = delete;
+  RecordingScope& operator=(const RecordingScope&) = delete;
+
+ private:
+  bool previous_;
 };
 
 /// into += addition. Reuses a buffer only if nobody else can see it.

@@ -14,17 +14,19 @@ bool& recording() {
   return enabled;
 }
 
+}  // namespace
+
 std::uint64_t next_sequence() {
   // Shared by all threads, so that graphs built on several threads and joined later still order correctly.
   static std::atomic<std::uint64_t> counter{0};
   return counter.fetch_add(1, std::memory_order_relaxed);
 }
 
-}  // namespace
-
 NoGrad::NoGrad() : previous_(recording()) { recording() = false; }
 NoGrad::~NoGrad() { recording() = previous_; }
 bool grad_enabled() { return recording(); }
+RecordingScope::RecordingScope() : previous_(recording()) { recording() = true; }
+RecordingScope::~RecordingScope() { recording() = previous_; }
 
 bool should_record(std::span<const Tensor> inputs) {
   return recording() && std::ranges::any_of(inputs, [](const Tensor& t) { return t.defined() && t.requires_grad(); });
@@ -34,22 +36,25 @@ bool should_record(std::initializer_list<Tensor> inputs) {
   return should_record(std::span<const Tensor>(inputs.begin(), inputs.size()));
 }
 
+GradientNode::Input input_slot(const Tensor& tensor) {
+  GradientNode::Input slot;
+  if (!tensor.defined()) return slot;
+  const std::shared_ptr<TensorBody>& body = tensor.body();
+  slot.shape = body->shape;
+  slot.dtype = body->dtype;
+  slot.node = body->node;
+  slot.output = body->output;
+  if (body->node == nullptr && body->requires_grad) slot.leaf = body;
+  return slot;
+}
+
 std::vector<Tensor> record(Operation operation, std::vector<Tensor> outputs) {
   if (!should_record(operation.inputs)) return outputs;
   auto node = std::make_shared<GradientNode>();
   node->name = operation.name;
   node->sequence = next_sequence();
   node->backward = std::move(operation.backward);
-  for (const Tensor& input : operation.inputs) {
-    GradientNode::Input& slot = node->inputs.emplace_back();
-    if (!input.defined()) continue;
-    const std::shared_ptr<TensorBody>& body = input.body();
-    slot.shape = body->shape;
-    slot.dtype = body->dtype;
-    slot.node = body->node;
-    slot.output = body->output;
-    if (body->node == nullptr && body->requires_grad) slot.leaf = body;
-  }
+  for (const Tensor& input : operation.inputs) node->inputs.push_back(input_slot(input));
   for (const Tensor& tensor : operation.saved) {
     // Without history: a saved output would otherwise keep its own node alive for ever.
     node->saved.push_back(tensor.defined() ? GradientNode::Saved{tensor.detach(), tensor.version()}
@@ -106,6 +111,7 @@ void GradientNode::release() {
   released = true;
   saved.clear();
   backward = nullptr;
+  run_again = nullptr;
 }
 
 bool Tensor::requires_grad() const { return defined() && body_->requires_grad; }
