@@ -10,12 +10,15 @@ namespace {
 std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
 std::int32_t narrow(std::size_t i) { return static_cast<std::int32_t>(i); }
 
-/// Sources of a window: keys and values of one head and width 64 then take half a megabyte.
+/// Sources of a window, at most: keys and values of one head and width 64 then take half a megabyte. Ranges of tiles
+/// with few columns stop earlier, so that several heads fit into the cache together.
 constexpr std::int64_t window_capacity = 1024;
+constexpr std::int64_t least_window = 256;
+constexpr std::int64_t window_tiles = 2;  ///< a window has room for the columns of so many tiles that share nothing
 /// A range ends at so many lanes: work for one task.
 constexpr std::int64_t range_lanes = 1024;
 /// Columns whose scores are held at once.
-constexpr std::int64_t piece_columns = 256;
+constexpr std::int64_t piece_columns = 128;
 /// Independent parts of the backward pass, fewer if their gradients of shared sources took too much memory.
 constexpr std::int64_t most_strands = 8;
 constexpr std::int64_t most_slots_per_source = 3;
@@ -66,16 +69,18 @@ class Layout {
     sources_.clear();
     std::int64_t lanes = 0;
     std::size_t end = begin;
+    std::int64_t capacity = least_window;
     for (; end < tiles_.size(); ++end) {
       const PlannedTile& tile = tiles_[end];
       std::vector<std::int32_t> fresh;
       for (const std::int32_t source : tile.columns.sources) {
         if (place_[index(source)] < 0) fresh.push_back(source);
       }
-      const auto total = static_cast<std::int64_t>(sources_.size() + fresh.size());
-      const bool too_wide = total > window_capacity && (fresh.size() * 2 > tile.columns.sources.size() ||
-                                                        static_cast<std::int64_t>(sources_.size()) <= window_capacity);
-      const bool alone_too_wide = static_cast<std::int64_t>(tile.columns.sources.size()) * 2 > window_capacity;
+      const auto columns = static_cast<std::int64_t>(tile.columns.sources.size());
+      capacity = std::clamp(window_tiles * columns, capacity, window_capacity);
+      const bool too_wide = static_cast<std::int64_t>(sources_.size() + fresh.size()) > capacity;
+      // The sources of such a tile hardly fit anyway; its range gets several windows, which all its tiles read.
+      const bool alone_too_wide = window_tiles * columns > window_capacity;
       if (end > begin && (lanes >= range_lanes || (too_wide && !alone_too_wide))) break;
       lanes += tile.draft.num_lanes;
       for (const std::int32_t source : fresh) place_[index(source)] = 0;

@@ -82,7 +82,7 @@ std::vector<DraftTile> draft_row_tiles(const CscView& edges, std::int64_t num_sr
   std::vector<std::uint8_t> length(index(count) + 1, 0);
   best[0] = 0;
   for (std::int64_t end = 1; end <= count; ++end) {
-    best[index(end)] = best[index(end) - 1] + costs.of_rows(1, edges.degree(rows[index(end) - 1]));
+    best[index(end)] = best[index(end) - 1] + costs.of_left_rows(1, edges.degree(rows[index(end) - 1]));
     std::int64_t tile_edges = 0, fresh_after_first = 0;
     for (std::int64_t begin = end - 1; begin >= 0 && end - begin <= DraftTile::most_lanes; --begin) {
       const std::int64_t degree = edges.degree(rows[index(begin)]);

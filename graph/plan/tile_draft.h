@@ -32,19 +32,24 @@ RowFacts row_facts(const CscView& edges, std::span<const std::int32_t> edge_type
 
 /// Costs in cycles of one head of width 64, measured; only their ratios matter.
 struct TileCosts {
-  double tile = 900;         ///< packing queries, writing results
-  double column = 55;        ///< a column of 16 lanes: scores and exponentials
-  double tile_edge = 2.5;    ///< weighted sum
-  double relation = 34;      ///< a relation of a mixed tile, times 16 queries
-  double segment_lane = 90;  ///< a part of a row: its state is written and merged
-  double row = 60;           ///< row kernel
-  double row_edge = 16;
+  double tile = 1200;       ///< packing queries, writing results
+  double column = 60;       ///< a column of 16 lanes: scores and exponentials
+  double tile_edge = 2.5;   ///< weighted sum
+  double relation = 34;     ///< a relation of a mixed tile, times 16 queries
+  double segment_row = 90;  ///< a part of a row: its state is written and merged
+  double row = 500;         ///< row kernel
+  double row_edge = 36;
+  double left_row = 150;  ///< row that is not in a row tile: something between a segment tile and the row kernel
+  double left_edge = 14;
 
   double of_tile(std::int64_t columns, std::int64_t edges) const {
     return tile + column * static_cast<double>(columns) + tile_edge * static_cast<double>(edges);
   }
   double of_rows(std::int64_t rows, std::int64_t edges) const {
     return row * static_cast<double>(rows) + row_edge * static_cast<double>(edges);
+  }
+  double of_left_rows(std::int64_t rows, std::int64_t edges) const {
+    return left_row * static_cast<double>(rows) + left_edge * static_cast<double>(edges);
   }
 };
 

@@ -95,7 +95,7 @@ std::vector<DraftTile> draft_segment_tiles(const CscView& edges, const RowFacts&
       for (const DraftTile& tile : tiles_of_block(edges, std::span(segments).subspan(begin, end - begin))) {
         const std::int64_t num_edges = tile.num_edges();
         const double cost = costs.of_tile(count_columns(edges, tile, segments[begin].block), num_edges) +
-                            costs.segment_lane * static_cast<double>(tile.num_lanes);
+                            costs.segment_row * static_cast<double>(tile.num_lanes);
         tiles.push_back(tile);
         if (cost <= costs.of_rows(tile.num_lanes, num_edges)) continue;
         all_pay = false;

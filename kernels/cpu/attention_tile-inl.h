@@ -168,16 +168,16 @@ struct Weights {
   std::int64_t stride;
 };
 
-/// sums(r) += sum over entries e of weights(e)[r] * row(e), for `rows` rows.
+/// sums(r) += sum over entries e of weights(e)[r] * row(e), for `rows` rows; with from_zero = instead of +=.
 template <std::int64_t rows, std::int64_t vectors, class D, class WeightsOf, class RowOf, class SumOf,
           typename T = hn::TFromD<D>>
-HWY_INLINE void weighted_sum_block(D d, std::int64_t num_entries, const WeightsOf& weights_of, const RowOf& row_of,
-                                   const SumOf& sum_of) {
+HWY_INLINE void weighted_sum_block(D d, bool from_zero, std::int64_t num_entries, const WeightsOf& weights_of,
+                                   const RowOf& row_of, const SumOf& sum_of) {
   using V = hn::Vec<D>;
   constexpr std::int64_t n = vector_lanes<T>;
   V sums[rows][vectors];
   for (std::int64_t r = 0; r < rows; ++r) {
-    for (std::int64_t v = 0; v < vectors; ++v) sums[r][v] = hn::LoadU(d, sum_of(r) + v * n);
+    for (std::int64_t v = 0; v < vectors; ++v) sums[r][v] = from_zero ? hn::Zero(d) : hn::LoadU(d, sum_of(r) + v * n);
   }
   for (std::int64_t e = 0; e < num_entries; ++e) {
     const T* row = row_of(e);
@@ -196,17 +196,18 @@ HWY_INLINE void weighted_sum_block(D d, std::int64_t num_entries, const WeightsO
 
 /// The same for rows of `width` elements, a multiple of the vector's.
 template <std::int64_t rows, class D, class WeightsOf, class RowOf, class SumOf>
-HWY_INLINE void weighted_sums(D d, std::int64_t num_entries, std::int64_t width, const WeightsOf& weights_of,
-                              const RowOf& row_of, const SumOf& sum_of) {
+HWY_INLINE void weighted_sums(D d, bool from_zero, std::int64_t num_entries, std::int64_t width,
+                              const WeightsOf& weights_of, const RowOf& row_of, const SumOf& sum_of) {
   constexpr std::int64_t n = vector_lanes<hn::TFromD<D>>, most = many_registers ? 4 : 2;
   std::int64_t i = 0;
   const auto row_at = [&](std::int64_t e) HWY_ATTR { return row_of(e) + i; };
   const auto sum_at = [&](std::int64_t r) HWY_ATTR { return sum_of(r) + i; };
   for (; i + most * n <= width; i += most * n) {
-    weighted_sum_block<rows, most>(d, num_entries, weights_of, row_at, sum_at);
+    weighted_sum_block<rows, most>(d, from_zero, num_entries, weights_of, row_at, sum_at);
   }
-  for (; i + 2 * n <= width; i += 2 * n) weighted_sum_block<rows, 2>(d, num_entries, weights_of, row_at, sum_at);
-  for (; i < width; i += n) weighted_sum_block<rows, 1>(d, num_entries, weights_of, row_at, sum_at);
+  for (; i + 2 * n <= width; i += 2 * n)
+    weighted_sum_block<rows, 2>(d, from_zero, num_entries, weights_of, row_at, sum_at);
+  for (; i < width; i += n) weighted_sum_block<rows, 1>(d, from_zero, num_entries, weights_of, row_at, sum_at);
 }
 
 /// e^x for x far from overflow, also -infinity; results too small for a normal number are 0, NaN stays NaN.

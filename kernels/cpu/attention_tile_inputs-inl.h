@@ -1,4 +1,4 @@
-// Loading what the tiles of one range and one head read: windows of keys and values, queries, relations, dropout.
+// Loading what the tiles of one range read: windows of keys and values, queries, relations, dropout.
 // Compiled once per instruction set; include it inside a foreach_target file.
 #if defined(BOUGH_KERNELS_CPU_ATTENTION_TILE_INPUTS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef BOUGH_KERNELS_CPU_ATTENTION_TILE_INPUTS_INL_H_
@@ -7,6 +7,7 @@
 #define BOUGH_KERNELS_CPU_ATTENTION_TILE_INPUTS_INL_H_
 #endif
 
+#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 #include <algorithm>
@@ -51,31 +52,69 @@ HWY_INLINE void load_row(D d, T factor, const T* source, T* target, std::int64_t
   std::fill(target + width, target + round_up(width, vector_lanes<T>), T{0});
 }
 
-/// Copies the rows of a window's sources one after the other, each filled up to whole vectors. False if one of them
-/// holds an infinity or NaN.
+/// Asks for the cache lines of rows that will be read soon: rows of one head lie too far apart for the machine to
+/// guess.
+template <typename T>
+HWY_INLINE void prefetch_lanes(const AttentionPlan::Tile& tile, HeadRows<const T> rows, std::int64_t head,
+                               std::int64_t width) {
+  constexpr std::int64_t line = 64 / static_cast<std::int64_t>(sizeof(T));
+  for (std::int64_t lane = 0; lane < tile.num_lanes; ++lane) {
+    const T* row = rows(tile.rows[static_cast<std::size_t>(lane)], head);
+    for (std::int64_t i = 0; i < width; i += line) hwy::Prefetch(row + i);
+  }
+}
+
+/// Consecutive heads that one task computes: their rows lie side by side in memory.
+struct HeadBlock {
+  std::int64_t first = 0, count = 0;
+};
+
+/// Copies the rows of a window's sources, each filled up to whole vectors: row i of head h to target[h * capacity + i].
+/// False if one of them holds an infinity or NaN.
 template <class D, typename T = hn::TFromD<D>>
 bool load_window(D d, const AttentionPlan& plan, const AttentionPlan::Window& window, HeadRows<const T> source,
-                 std::int64_t head, std::int64_t width, T* target) {
+                 HeadBlock heads, std::int64_t width, std::int64_t capacity, T* target) {
   constexpr std::int64_t n = vector_lanes<T>;
   const std::int64_t padded = round_up(width, n), whole = width / n * n;
+  const std::int32_t* sources = plan.window_sources.data() + window.source_begin;
   auto zeros = hn::Zero(d);  // 0 * x is 0 for every finite x
   for (std::int64_t i = 0; i < window.num_sources; ++i) {
-    const T* row = source(plan.window_sources[static_cast<std::size_t>(window.source_begin + i)], head);
-    T* place = target + i * padded;
-    for (std::int64_t j = 0; j < whole; j += n) {
-      const auto x = hn::LoadU(d, row + j);
-      zeros = hn::MulAdd(x, hn::Zero(d), zeros);
-      hn::StoreU(x, d, place + j);
+    for (std::int64_t h = 0; h < heads.count; ++h) {
+      const T* row = source(sources[i], heads.first + h);
+      T* place = target + (h * capacity + i) * padded;
+      for (std::int64_t j = 0; j < whole; j += n) {
+        const auto x = hn::LoadU(d, row + j);
+        zeros = hn::MulAdd(x, hn::Zero(d), zeros);
+        hn::StoreU(x, d, place + j);
+      }
+      if (whole == padded) continue;
+      std::fill(place + whole, place + padded, T{0});
+      std::copy(row + whole, row + width, place + whole);
+      zeros = hn::MulAdd(hn::LoadU(d, place + whole), hn::Zero(d), zeros);
     }
-    if (whole == padded) continue;
-    std::fill(place + whole, place + padded, T{0});
-    std::copy(row + whole, row + width, place + whole);
-    zeros = hn::MulAdd(hn::LoadU(d, place + whole), hn::Zero(d), zeros);
   }
   return hn::AllTrue(d, hn::Eq(zeros, hn::Zero(d)));
 }
 
-/// Memory for the scores of one tile at a time, and what they are computed from.
+/// Takes parts of one block of memory, each aligned to whole vectors.
+template <typename T>
+class MemoryParts {
+ public:
+  /// With null: counts only.
+  explicit MemoryParts(T* memory) : memory_(memory) {}
+  T* take(std::int64_t count) {
+    T* place = memory_ == nullptr ? nullptr : memory_ + used_;
+    used_ += round_up(count, 64 / static_cast<std::int64_t>(sizeof(T)));
+    return place;
+  }
+  std::int64_t used() const { return used_; }
+
+ private:
+  T* memory_;
+  std::int64_t used_ = 0;
+};
+
+/// What the scores of tiles are computed from: keys of the window for some heads, and the queries of one tile and head.
 template <typename T>
 struct TileInputs {
   static constexpr std::int64_t most_columns = 260;   ///< of a piece, filled up to a multiple of column_multiple
@@ -83,8 +122,8 @@ struct TileInputs {
 
   template <class D>
   TileInputs(D d, const AttentionPlan& plan, const AttentionPlan::Range& range, const AttentionInputs<T>& in,
-             std::int64_t head)
-      : width(in.width), padded_width(round_up(in.width, vector_lanes<T>)) {
+             HeadBlock block)
+      : heads(block), width(in.width), padded_width(round_up(in.width, vector_lanes<T>)) {
     std::int64_t most_blocks = 0;
     for (std::int32_t w = range.window_begin; w < range.window_end; ++w) {
       window_capacity = std::max<std::int64_t>(window_capacity, plan.windows[static_cast<std::size_t>(w)].num_sources);
@@ -93,39 +132,38 @@ struct TileInputs {
       const AttentionPlan::Tile& tile = plan.tiles[static_cast<std::size_t>(t)];
       most_blocks = std::max<std::int64_t>(most_blocks, tile.block_end - tile.block_begin);
     }
-    const bool relations = static_cast<bool>(in.relation_keys);
+    has_relations = static_cast<bool>(in.relation_keys);
     book_stride = 2 * margin + most_blocks * AttentionPlan::block_relations;
-    const std::int64_t book_size = relations ? (range.book_end - range.book_begin) * in.width : 0;
-    memory = Scratch<T>(window_capacity * padded_width + tile_lanes * (2 * padded_width) +
-                        (relations ? most_columns * padded_width + tile_lanes * book_stride : 0) + book_size +
-                        most_columns * tile_lanes);
+    book_size = has_relations ? (range.book_end - range.book_begin) * in.width : 0;
+    books = has_relations && in.relation_keys.head_stride != 0 ? heads.count : 1;
+    MemoryParts<T> count(nullptr);
+    place(count);
+    memory = Scratch<T>(count.used());
+    MemoryParts<T> parts(memory.data());
+    place(parts);
     rows_memory = Scratch<const T*>(most_columns + tile_lanes);
-    T* next = memory.data();
-    const auto take = [&](std::int64_t count) {
-      T* place = next;
-      next += count;
-      return place;
-    };
-    keys = take(window_capacity * padded_width);
-    queries = take(tile_lanes * padded_width);
-    lanes = take(tile_lanes * padded_width);
-    scores = take(most_columns * tile_lanes);
-    if (relations) {
-      folded_keys = take(most_columns * padded_width);
-      book_products = take(tile_lanes * book_stride);
-      std::fill(book_products, book_products + tile_lanes * book_stride, T{0});
-      book = take(book_size);
-      load_book(d, plan, range, in, head);
-    }
     key_rows = rows_memory.data();
     query_rows = key_rows + most_columns;
     for (std::int64_t lane = 0; lane < tile_lanes; ++lane) query_rows[lane] = queries + lane * padded_width;
+    if (!has_relations) return;
+    std::fill(book_products, book_products + tile_lanes * book_stride, T{0});
+    for (std::int64_t b = 0; b < books; ++b) load_book(d, plan, range, in, heads.first + b, book + b * book_size);
   }
 
-  /// The relations of the range's book, each block of 16 transposed: book[block][i][relation].
+  void place(MemoryParts<T>& parts) {
+    keys = parts.take(heads.count * window_capacity * padded_width);
+    queries = parts.take(tile_lanes * padded_width);
+    lanes = parts.take(tile_lanes * padded_width);
+    scores = parts.take(most_columns * tile_lanes);
+    folded_keys = parts.take(has_relations ? most_columns * padded_width : 0);
+    book_products = parts.take(has_relations ? tile_lanes * book_stride : 0);
+    book = parts.take(books * book_size);
+  }
+
+  /// The relations of the range's book, each block of 16 transposed: target[block][i][relation].
   template <class D>
   void load_book(D d, const AttentionPlan& plan, const AttentionPlan::Range& range, const AttentionInputs<T>& in,
-                 std::int64_t head) const {
+                 std::int64_t head, T* target) const {
     constexpr std::int64_t block = AttentionPlan::block_relations;
     static_assert(block == tile_lanes);
     const Scratch<T> room(block * 2 * padded_width);
@@ -136,37 +174,39 @@ struct TileInputs {
         load_row(d, T{1}, in.relation_keys(relation, head), room.data() + r * padded_width, width);
       }
       transpose_lanes(d, room.data(), padded_width, padded_width, transposed);
-      std::copy(transposed, transposed + width * block, book + b * block * width);
+      std::copy(transposed, transposed + width * block, target + b * block * width);
     }
   }
 
   template <class D>
-  void load_keys(D d, const AttentionPlan& plan, const AttentionPlan::Window& window, const AttentionInputs<T>& in,
-                 std::int64_t head) const {
-    load_window(d, plan, window, in.k, head, in.width, keys);
+  void load_keys(D d, const AttentionPlan& plan, const AttentionPlan::Window& window,
+                 const AttentionInputs<T>& in) const {
+    load_window(d, plan, window, in.k, heads, in.width, window_capacity, keys);
   }
 
-  /// The tile's queries, scaled: row by row, transposed, and multiplied with the tile's part of the book.
+  /// The tile's queries, scaled: row by row, transposed, and multiplied with the tile's part of the book. Heads are
+  /// numbered inside the block, here and below.
   template <class D>
   void load_queries(D d, const AttentionPlan& plan, const AttentionPlan::Tile& tile, const AttentionInputs<T>& in,
                     std::int64_t head) const {
     for (std::int64_t lane = 0; lane < tile_lanes; ++lane) {
       T* target = queries + lane * padded_width;
       if (lane < tile.num_lanes) {
-        load_row(d, in.scale, in.q(tile.rows[static_cast<std::size_t>(lane)], head), target, width);
+        load_row(d, in.scale, in.q(tile.rows[static_cast<std::size_t>(lane)], heads.first + head), target, width);
       } else {
         std::fill(target, target + padded_width, T{0});
       }
     }
     transpose_lanes(d, queries, padded_width, padded_width, lanes);
-    if (book == nullptr) return;
-    // Two blocks at a time where a vector holds a whole one: each element of a query is then used twice.
+    if (!has_relations) return;
+    // Two vectors of relations at a time: each element of a query is then used twice.
     constexpr std::int64_t block = AttentionPlan::block_relations, n = vector_lanes<T>;
+    const T* book_of_head = book + (books == 1 ? 0 : head) * book_size;
     const auto start = [&](std::int64_t, std::int64_t) HWY_ATTR { return hn::Zero(d); };
     const std::int64_t vectors = (tile.block_end - tile.block_begin) * block / n;
     const auto lanes_at = [&](std::int64_t v) {
       const std::int64_t number = plan.book_blocks[static_cast<std::size_t>(tile.block_begin + v * n / block)];
-      return book + number * block * width + v * n % block;
+      return book_of_head + number * block * width + v * n % block;
     };
     const auto finish = [&](std::int64_t lane, std::int64_t v, hn::Vec<D> sum)
                             HWY_ATTR { hn::StoreU(sum, d, book_products + lane * book_stride + margin + v * n); };
@@ -186,9 +226,11 @@ struct TileInputs {
   void load_key_rows(D d, const AttentionPlan& plan, const AttentionPlan::Piece& piece, const AttentionInputs<T>& in,
                      std::int64_t head) const {
     const std::uint16_t* rows = plan.column_rows.data() + piece.column_begin;
-    for (std::int64_t c = 0; c < piece.num_columns; ++c) key_rows[c] = keys + rows[c] * padded_width;
-    for (std::int64_t c = piece.num_columns; c < round_up(piece.num_columns, column_multiple); ++c) key_rows[c] = keys;
-    if (book == nullptr) return;
+    const T* window = keys + head * window_capacity * padded_width;
+    for (std::int64_t c = 0; c < piece.num_columns; ++c) key_rows[c] = window + rows[c] * padded_width;
+    for (std::int64_t c = piece.num_columns; c < round_up(piece.num_columns, column_multiple); ++c)
+      key_rows[c] = window;
+    if (!has_relations) return;
     const std::int32_t* relations = plan.column_relations.data() + piece.column_begin;
     for (std::int32_t s = piece.segment_begin; s < piece.segment_end; ++s) {
       const AttentionPlan::Segment& segment = plan.segments[static_cast<std::size_t>(s)];
@@ -196,7 +238,7 @@ struct TileInputs {
       for (std::int64_t c = segment.column_begin; c < segment.column_end; ++c) {
         T* target = folded_keys + c * padded_width;
         const T* key = key_rows[c];
-        const T* relation = in.relation_keys(relations[c], head);
+        const T* relation = in.relation_keys(relations[c], heads.first + head);
         std::int64_t i = 0;
         for (; i + vector_lanes<T> <= width; i += vector_lanes<T>) {
           hn::StoreU(hn::Add(hn::LoadU(d, key + i), hn::LoadU(d, relation + i)), d, target + i);
@@ -208,15 +250,17 @@ struct TileInputs {
     }
   }
 
-  std::int64_t width, padded_width, window_capacity = 0, book_stride = 0;
+  HeadBlock heads;
+  std::int64_t width, padded_width, window_capacity = 0, book_stride = 0, book_size = 0, books = 1;
+  bool has_relations = false;
   Scratch<T> memory;
   Scratch<const T*> rows_memory;
-  T* keys = nullptr;
-  T* queries = nullptr;
-  T* lanes = nullptr;   ///< the queries transposed: lanes[i * 16 + lane]
-  T* scores = nullptr;  ///< scores[column * 16 + lane]
-  T* folded_keys = nullptr;
-  T* book = nullptr;             ///< null without relations
+  T* keys = nullptr;             ///< [head, window_capacity, padded_width]
+  T* queries = nullptr;          ///< [16, padded_width]
+  T* lanes = nullptr;            ///< the queries transposed: lanes[i * 16 + lane]
+  T* scores = nullptr;           ///< scores[column * 16 + lane]
+  T* folded_keys = nullptr;      ///< [column, padded_width]
+  T* book = nullptr;             ///< one, or one for each head
   T* book_products = nullptr;    ///< book_products[lane * book_stride + margin + place in the tile's part of the book]
   const T** key_rows = nullptr;  ///< of the columns of the piece at hand
   const T** query_rows = nullptr;  ///< the 16 rows of `queries`
@@ -254,9 +298,16 @@ template <class D, typename T = hn::TFromD<D>>
 HWY_INLINE bool add_mixed_relations(D d, const AttentionPlan& plan, const AttentionPlan::Piece& piece,
                                     const TileInputs<T>& tile) {
   const AttentionPlan::Tile& lanes = plan.tiles[static_cast<std::size_t>(piece.tile)];
-  if (tile.book == nullptr || lanes.block_begin == lanes.block_end) return false;
+  if (!tile.has_relations || lanes.block_begin == lanes.block_end) return false;
   constexpr std::int64_t n = vector_lanes<T>;
-  std::fill(tile.scores, tile.scores + round_up(piece.num_columns, column_multiple) * tile_lanes, T{0});
+  const auto clear = [&](std::int64_t begin, std::int64_t end) {
+    std::fill(tile.scores + begin * tile_lanes, tile.scores + end * tile_lanes, T{0});
+  };
+  clear(piece.num_columns, round_up(piece.num_columns, column_multiple));
+  for (std::int32_t s = piece.segment_begin; s < piece.segment_end; ++s) {
+    const AttentionPlan::Segment& segment = plan.segments[static_cast<std::size_t>(s)];
+    if (segment.base_begin < 0) clear(segment.column_begin, segment.column_end);
+  }
   const std::int64_t length = (lanes.block_end - lanes.block_begin) * std::int64_t{AttentionPlan::block_relations};
   for_mixed_squares(plan, piece, tile, length,
                     [&](std::int64_t lane, std::int64_t c, std::int64_t count, const std::int64_t* places) HWY_ATTR {
@@ -273,8 +324,8 @@ HWY_INLINE bool add_mixed_relations(D d, const AttentionPlan& plan, const Attent
 /// sums[lane] += sum over columns of weights[column * 16 + lane] * row(column), for each group of lanes over the
 /// columns that it uses. Rows and sums have `width` elements, a multiple of the vector's.
 template <class D, class RowOf, typename T = hn::TFromD<D>>
-HWY_INLINE void add_to_lanes(D d, const AttentionPlan& plan, const AttentionPlan::Piece& piece, const T* weights,
-                             const RowOf& row_of, std::int64_t width, T* sums) {
+HWY_INLINE void add_to_lanes(D d, const AttentionPlan& plan, const AttentionPlan::Piece& piece, bool from_zero,
+                             const T* weights, const RowOf& row_of, std::int64_t width, T* sums) {
   constexpr std::int64_t lanes = AttentionPlan::group_lanes;
   for (std::int64_t g = 0; g < AttentionPlan::groups; ++g) {
     const std::int64_t begin = piece.group_begin[static_cast<std::size_t>(g)],
@@ -283,7 +334,7 @@ HWY_INLINE void add_to_lanes(D d, const AttentionPlan& plan, const AttentionPlan
     const T* group_weights = weights + g * lanes;
     T* group_sums = sums + g * lanes * width;
     weighted_sums<lanes>(
-        d, end - begin, width,
+        d, from_zero, end - begin, width,
         [&](std::int64_t e) HWY_ATTR {
           return Weights<T>{group_weights + columns[e] * tile_lanes, 1};
         },
@@ -292,7 +343,7 @@ HWY_INLINE void add_to_lanes(D d, const AttentionPlan& plan, const AttentionPlan
   }
 }
 
-/// Drops weights: sets them to 0 or scales them.
+/// Drops weights of one head: sets them to 0 or scales them.
 template <class D, typename T = hn::TFromD<D>>
 void drop_weights(D, const AttentionPlan& plan, const AttentionPlan::Window& window, const AttentionPlan::Piece& piece,
                   const AttentionPlan::Tile& tile, const AttentionDropout& dropout, std::int64_t head, T* weights) {

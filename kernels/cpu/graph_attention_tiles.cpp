@@ -109,66 +109,87 @@ void add_values_of_edges(D d, const AttentionPlan& plan, const AttentionPlan::Pi
 
 /// Results of complete rows, states of partial ones.
 template <class D, typename T = hn::TFromD<D>>
-void finish_tile(D d, const AttentionPlan::Tile& tile, const AttentionInputs<T>& in, std::int64_t head,
-                 const TileState<T>& state, std::int64_t value_width, T* partials, const AttentionOutputs<T>& result) {
+HWY_INLINE void finish_tile(D d, const AttentionPlan::Tile& tile, const AttentionInputs<T>& in, std::int64_t head,
+                            const TileState<T>& state, std::int64_t value_width, T* partials,
+                            const AttentionOutputs<T>& result) {
+  HWY_ALIGN T factors[tile_lanes];
+  HWY_ALIGN T log_sums[tile_lanes];
+  for (std::int64_t v = 0; v < tile_vectors<T>; ++v) {
+    const std::int64_t lane = v * vector_lanes<T>;
+    const auto total = hn::LoadU(d, state.total + lane);
+    const auto nothing = hn::Eq(total, hn::Zero(d));
+    hn::Store(hn::IfThenZeroElse(nothing, hn::Div(hn::Set(d, T{1}), total)), d, factors + lane);
+    hn::Store(hn::IfThenElse(nothing, hn::Set(d, std::numeric_limits<T>::infinity()),
+                             hn::Add(hn::LoadU(d, state.top + lane), simd::log(d, total))),
+              d, log_sums + lane);
+  }
   for (std::int64_t lane = 0; lane < tile.num_lanes; ++lane) {
     const T* sum = state.sums + lane * value_width;
-    const T total = state.total[lane], top = state.top[lane];
     if (const std::int64_t partial = tile.partials[static_cast<std::size_t>(lane)]; partial >= 0) {
       T* part = partials + (partial * in.heads + head) * (2 + in.value_width);
-      part[0] = top;
-      part[1] = total;
+      part[0] = state.top[lane];
+      part[1] = state.total[lane];
       std::copy(sum, sum + in.value_width, part + 2);
       continue;
     }
     const std::int64_t row = tile.rows[static_cast<std::size_t>(lane)];
-    store_row(d, total == 0 ? T{0} : 1 / total, sum, result.out(row, head), in.value_width);
-    *result.log_sum(row, head) = total == 0 ? std::numeric_limits<T>::infinity() : top + std::log(total);
+    store_row(d, factors[lane], sum, result.out(row, head), in.value_width);
+    *result.log_sum(row, head) = log_sums[lane];
   }
 }
 
+/// Some heads of one range. The heads of a tile follow each other, so that their rows are near in memory.
 template <typename T>
-void attend_range(const AttentionPlan& plan, const AttentionInputs<T>& in, std::int64_t range_number, std::int64_t head,
-                  T* partials, const AttentionOutputs<T>& result) {
+void attend_range(const AttentionPlan& plan, const AttentionInputs<T>& in, std::int64_t range_number,
+                  std::int64_t first_head, std::int64_t num_heads, T* partials, const AttentionOutputs<T>& result) {
   const TileTag<T> d;
+  const HeadBlock heads{first_head, num_heads};
   const AttentionPlan::Range& range = plan.ranges[static_cast<std::size_t>(range_number)];
   const std::int64_t value_width = round_up(in.value_width, vector_lanes<T>);
   const bool one_window = range.window_end - range.window_begin == 1;
-  const std::int64_t states = one_window ? 1 : range.tile_end - range.tile_begin;
-  const TileInputs<T> tile(d, plan, range, in, head);
-  const Scratch<T> values(tile.window_capacity * value_width);
-  const Scratch<T> state_memory(states * TileState<T>::size(value_width));
+  const std::int64_t state_size = TileState<T>::size(value_width);
+  const std::int64_t states = one_window ? 1 : (range.tile_end - range.tile_begin) * heads.count;
+  const TileInputs<T> tile(d, plan, range, in, heads);
+  const Scratch<T> values(heads.count * tile.window_capacity * value_width);
+  const Scratch<T> state_memory(states * state_size);
   for (std::int32_t w = range.window_begin; w < range.window_end; ++w) {
     const AttentionPlan::Window& window = plan.windows[static_cast<std::size_t>(w)];
-    tile.load_keys(d, plan, window, in, head);
-    const bool finite = load_window(d, plan, window, in.v, head, in.value_width, values.data());
-    for (std::int32_t p = window.piece_begin; p < window.piece_end; ++p) {
-      const AttentionPlan::Piece& piece = plan.pieces[static_cast<std::size_t>(p)];
-      const AttentionPlan::Tile& lanes = plan.tiles[static_cast<std::size_t>(piece.tile)];
-      const std::int64_t place = one_window ? 0 : piece.tile - range.tile_begin;
-      const TileState<T> state = TileState<T>::at(state_memory.data() + place * TileState<T>::size(value_width));
-      if (p == window.piece_begin || plan.pieces[static_cast<std::size_t>(p) - 1].tile != piece.tile) {
-        tile.load_queries(d, plan, lanes, in, head);
+    tile.load_keys(d, plan, window, in);
+    const bool finite = load_window(d, plan, window, in.v, heads, in.value_width, tile.window_capacity, values.data());
+    for (std::int32_t begin = window.piece_begin, end = begin; begin < window.piece_end; begin = end) {
+      const std::int32_t number = plan.pieces[static_cast<std::size_t>(begin)].tile;
+      while (end < window.piece_end && plan.pieces[static_cast<std::size_t>(end)].tile == number) ++end;
+      const AttentionPlan::Tile& lanes = plan.tiles[static_cast<std::size_t>(number)];
+      for (std::int64_t h = 0; h < heads.count; ++h) {
+        const std::int64_t head = heads.first + h;
+        const T* values_of_head = values.data() + h * tile.window_capacity * value_width;
+        const std::int64_t place = one_window ? 0 : (number - range.tile_begin) * heads.count + h;
+        const TileState<T> state = TileState<T>::at(state_memory.data() + place * state_size);
+        tile.load_queries(d, plan, lanes, in, h);
+        for (std::int32_t p = begin; p < end; ++p) {
+          const AttentionPlan::Piece& piece = plan.pieces[static_cast<std::size_t>(p)];
+          HWY_ALIGN T top[tile_lanes];
+          if (piece.first) {
+            std::fill(top, top + tile_lanes, -std::numeric_limits<T>::infinity());
+          } else {
+            std::copy(state.top, state.top + tile_lanes, top);
+          }
+          tile.load_key_rows(d, plan, piece, in, h);
+          piece_scores(d, plan, piece, tile, top);
+          exponentiate(d, piece.num_columns, tile.scores, top, piece.first, value_width, state);
+          if (in.dropout.active()) drop_weights(d, plan, window, piece, lanes, in.dropout, head, tile.scores);
+          const std::uint16_t* rows = plan.column_rows.data() + piece.column_begin;
+          const auto value_of = [&](std::int64_t c) HWY_ATTR { return values_of_head + rows[c] * value_width; };
+          if (finite) {
+            add_to_lanes(d, plan, piece, piece.first, tile.scores, value_of, value_width, state.sums);
+          } else {
+            if (piece.first) std::fill(state.sums, state.sums + tile_lanes * value_width, T{0});
+            add_values_of_edges(d, plan, piece, tile.scores, values_of_head, value_width, state.sums);
+          }
+        }
+        const bool last = plan.pieces[static_cast<std::size_t>(end) - 1].last;
+        if (last) finish_tile(d, lanes, in, head, state, value_width, partials, result);
       }
-      if (piece.first) {
-        std::fill(state.top, state.top + tile_lanes, -std::numeric_limits<T>::infinity());
-        std::fill(state.total, state.total + (1 + value_width) * tile_lanes, T{0});
-      }
-      T top[tile_lanes];
-      std::copy(state.top, state.top + tile_lanes, top);
-      tile.load_key_rows(d, plan, piece, in, head);
-      piece_scores(d, plan, piece, tile, top);
-      exponentiate(d, piece.num_columns, tile.scores, top, piece.first, value_width, state);
-      if (in.dropout.active()) drop_weights(d, plan, window, piece, lanes, in.dropout, head, tile.scores);
-      if (finite) {
-        const std::uint16_t* rows = plan.column_rows.data() + piece.column_begin;
-        add_to_lanes(
-            d, plan, piece, tile.scores, [&](std::int64_t c) HWY_ATTR { return values.data() + rows[c] * value_width; },
-            value_width, state.sums);
-      } else {
-        add_values_of_edges(d, plan, piece, tile.scores, values.data(), value_width, state.sums);
-      }
-      if (piece.last) finish_tile(d, lanes, in, head, state, value_width, partials, result);
     }
   }
 }
@@ -215,14 +236,33 @@ TileFunctions<T> tile_functions() {
     return HWY_DYNAMIC_DISPATCH(tile_functions_double)();
 }
 
+/// What a task's windows may take: half of the second-level cache of a large core.
+constexpr std::int64_t cache_bytes = std::int64_t{1} << 20;
+/// Tasks that each thread should get, so that they finish together.
+constexpr std::int64_t tasks_per_thread = 4;
+
 }  // namespace
+
+std::int64_t heads_per_task(const AttentionPlan& plan, std::int64_t parts, std::int64_t heads,
+                            std::int64_t bytes_per_source) {
+  const std::int64_t sources = static_cast<std::int64_t>(plan.window_sources.size()),
+                     windows = std::max<std::int64_t>(1, static_cast<std::int64_t>(plan.windows.size()));
+  const std::int64_t window_bytes = std::max<std::int64_t>(1, sources / windows * bytes_per_source);
+  const std::int64_t fit = std::clamp<std::int64_t>(cache_bytes / window_bytes, 1, std::max<std::int64_t>(1, heads));
+  const std::int64_t blocks = num_chunks(tasks_per_thread * num_threads(), std::max<std::int64_t>(1, parts));
+  return std::clamp<std::int64_t>(heads / std::max<std::int64_t>(1, blocks), 1, fit);
+}
 
 template <typename T>
 void attend_tiles(Cpu, const AttentionPlan& plan, const AttentionInputs<T>& in, const AttentionOutputs<T>& result) {
   const TileFunctions<T> functions = tile_functions<T>();
   const Scratch<T> partials(plan.num_partials * in.heads * (2 + in.value_width));
-  parallel_chunks(static_cast<std::int64_t>(plan.ranges.size()) * in.heads, 1, [&](std::int64_t i, std::int64_t) {
-    functions.attend_range(plan, in, i / in.heads, i % in.heads, partials.data(), result);
+  const auto ranges = static_cast<std::int64_t>(plan.ranges.size());
+  const std::int64_t together = heads_per_task(plan, ranges, in.heads, (in.width + in.value_width) * sizeof(T));
+  const std::int64_t blocks = num_chunks(in.heads, together);
+  parallel_chunks(ranges * blocks, 1, [&](std::int64_t i, std::int64_t) {
+    const std::int64_t first = i % blocks * together;
+    functions.attend_range(plan, in, i / blocks, first, std::min(together, in.heads - first), partials.data(), result);
   });
   parallel_chunks(static_cast<std::int64_t>(plan.split_rows.size()), 8, [&](std::int64_t first, std::int64_t last) {
     for (std::int64_t i = first; i < last; ++i) {

@@ -13,11 +13,17 @@ bool tiles_can_take(const AttentionInputs<T>& in) {
   return !in.relation_values && !in.relation_bias && !in.edge_bias && !in.edge_weights;
 }
 
+/// How many heads a task computes together: as many as keep their windows in the cache, fewer if there would not be
+/// enough tasks for the threads. Results do not depend on it.
+/// A task has one of `parts` parts of the plan; bytes_per_source are those of one head.
+std::int64_t heads_per_task(const AttentionPlan& plan, std::int64_t parts, std::int64_t heads,
+                            std::int64_t bytes_per_source);
+
 /// The loops over tiles, as compiled for one instruction set.
 template <typename T>
 struct TileFunctions {
-  void (*attend_range)(const AttentionPlan&, const AttentionInputs<T>&, std::int64_t range, std::int64_t head,
-                       T* partials, const AttentionOutputs<T>&);
+  void (*attend_range)(const AttentionPlan&, const AttentionInputs<T>&, std::int64_t range, std::int64_t first_head,
+                       std::int64_t num_heads, T* partials, const AttentionOutputs<T>&);
   void (*merge_parts)(const SplitRow&, const AttentionInputs<T>&, std::int64_t head, const T* partials,
                       const AttentionOutputs<T>&);
 };
@@ -31,10 +37,10 @@ struct TileCollections {
 };
 template <typename T>
 struct TileGradientFunctions {
-  /// Adds gradients of relation keys to relation_table [relations, width], unless that is null.
+  /// Adds gradients of relation keys to relation_tables [num_heads, relations, width], unless that is null.
   void (*backward_of_range)(const AttentionPlan&, const AttentionPlan::Range&, const AttentionInputs<T>&,
-                            std::int64_t head, const AttentionGradients<T>&, const TileCollections<T>&,
-                            T* relation_table);
+                            std::int64_t first_head, std::int64_t num_heads, const AttentionGradients<T>&,
+                            const TileCollections<T>&, T* relation_tables);
   void (*add_parts)(std::int64_t width, const T* parts, std::int64_t stride, std::int64_t count, T* sum);
 };
 

@@ -20,62 +20,69 @@ namespace hn = hwy::HWY_NAMESPACE;
 /// What backward needs besides the inputs of the tiles: memory of one task.
 template <typename T>
 struct TileGradients {
-  TileGradients(const AttentionPlan& plan, const AttentionPlan::Range& range, const AttentionInputs<T>& in,
+  template <class D>
+  TileGradients(D d, const AttentionPlan& plan, const AttentionPlan::Range& range, const AttentionInputs<T>& in,
                 const TileInputs<T>& tile)
-      : width(tile.padded_width), value_width(round_up(in.value_width, vector_lanes<T>)) {
-    const std::int64_t columns = TileInputs<T>::most_columns, window = tile.window_capacity;
-    const bool one_window = range.window_end - range.window_begin == 1;
-    const std::int64_t tiles = one_window ? 1 : range.tile_end - range.tile_begin;
-    const std::int64_t book = tile.book == nullptr ? 0 : range.book_end - range.book_begin;
-    const std::int64_t book_products = tile.book == nullptr ? 0 : tile_lanes * tile.book_stride;
-    memory = Scratch<T>(window * (width + 2 * value_width) + 2 * columns * tile_lanes + tile_lanes * 2 * value_width +
-                        tiles * tile_lanes * width + 2 * tile_lanes + 2 * book * width + book_products);
-    rows_memory = Scratch<const T*>(columns);
-    T* next = memory.data();
-    const auto take = [&](std::int64_t count) {
-      T* place = next;
-      next += count;
-      return place;
-    };
-    d_keys = take(window * width);
-    values = take(window * value_width);
-    d_values = take(window * value_width);
-    d_scores = take(columns * tile_lanes);
-    kept = take(columns * tile_lanes);
-    d_outs = take(tile_lanes * value_width);
-    lanes = take(tile_lanes * value_width);
-    d_queries = take(tiles * tile_lanes * width);
-    log_sums = take(tile_lanes);
-    deltas = take(tile_lanes);
-    book_rows = take(book * width);
-    d_book = take(book * width);
-    d_book_products = take(book_products);
+      : width(tile.padded_width),
+        value_width(round_up(in.value_width, vector_lanes<T>)),
+        window(tile.heads.count * tile.window_capacity),
+        tiles(range.window_end - range.window_begin == 1 ? 1 : (range.tile_end - range.tile_begin) * tile.heads.count),
+        book(tile.has_relations ? range.book_end - range.book_begin : 0),
+        books(tile.books),
+        heads(tile.heads.count),
+        book_products(tile.has_relations ? tile_lanes * tile.book_stride : 0) {
+    MemoryParts<T> count(nullptr);
+    place(count);
+    memory = Scratch<T>(count.used());
+    MemoryParts<T> parts(memory.data());
+    place(parts);
+    rows_memory = Scratch<const T*>(TileInputs<T>::most_columns);
     value_rows = rows_memory.data();
-    std::fill(d_book, d_book + book * width, T{0});
-    for (std::int64_t i = 0; i < book; ++i) {
-      const std::int64_t relation = plan.book_relations[static_cast<std::size_t>(range.book_begin + i)];
-      std::copy(in.relation_keys(relation, 0), in.relation_keys(relation, 0) + in.width, book_rows + i * width);
-      std::fill(book_rows + i * width + in.width, book_rows + (i + 1) * width, T{0});
+    std::fill(d_book, d_book + heads * book * width, T{0});
+    for (std::int64_t b = 0; b < (book > 0 ? books : 0); ++b) {
+      for (std::int64_t i = 0; i < book; ++i) {
+        const std::int64_t relation = plan.book_relations[static_cast<std::size_t>(range.book_begin + i)];
+        load_row(d, T{1}, in.relation_keys(relation, tile.heads.first + b), book_rows + (b * book + i) * width,
+                 in.width);
+      }
     }
   }
 
+  void place(MemoryParts<T>& parts) {
+    const std::int64_t columns = TileInputs<T>::most_columns;
+    d_keys = parts.take(window * width);
+    values = parts.take(window * value_width);
+    d_values = parts.take(window * value_width);
+    d_scores = parts.take(columns * tile_lanes);
+    kept = parts.take(columns * tile_lanes);
+    d_outs = parts.take(tile_lanes * value_width);
+    lanes = parts.take(tile_lanes * value_width);
+    d_queries = parts.take(tiles * tile_lanes * width);
+    log_sums = parts.take(tile_lanes);
+    deltas = parts.take(tile_lanes);
+    book_rows = parts.take(books * book * width);
+    d_book = parts.take(heads * book * width);
+    d_book_products = parts.take(book_products);
+  }
+
   std::int64_t width, value_width;  ///< whole vectors
+  std::int64_t window, tiles, book, books, heads, book_products;
   Scratch<T> memory;
   Scratch<const T*> rows_memory;
-  T* d_keys;     ///< of the window
-  T* values;     ///< of the window
-  T* d_values;   ///< of the window
-  T* d_scores;   ///< [column * 16 + lane]
-  T* kept;       ///< dropout's factors, [column * 16 + lane]
-  T* d_outs;     ///< gradients of the tile's results, row by row
-  T* lanes;      ///< the same transposed
-  T* d_queries;  ///< of one tile, or of all tiles of a range with several windows
-  T* log_sums;
-  T* deltas;
-  T* book_rows;        ///< relations of the book, row by row
-  T* d_book;           ///< gradients of the book's relations
-  T* d_book_products;  ///< like TileInputs::book_products
-  const T** value_rows;
+  T* d_keys = nullptr;     ///< of the window, [head, capacity, width]
+  T* values = nullptr;     ///< of the window
+  T* d_values = nullptr;   ///< of the window
+  T* d_scores = nullptr;   ///< [column * 16 + lane]
+  T* kept = nullptr;       ///< dropout's factors, [column * 16 + lane]
+  T* d_outs = nullptr;     ///< gradients of the tile's results, row by row
+  T* lanes = nullptr;      ///< the same transposed
+  T* d_queries = nullptr;  ///< of one tile, or of all tiles and heads of a range with several windows
+  T* log_sums = nullptr;
+  T* deltas = nullptr;
+  T* book_rows = nullptr;        ///< relations of the book, row by row
+  T* d_book = nullptr;           ///< gradients of the book's relations, for each head
+  T* d_book_products = nullptr;  ///< like TileInputs::book_products
+  const T** value_rows = nullptr;
 };
 
 /// Loads what belongs to the rows of a tile.
@@ -83,7 +90,7 @@ template <class D, typename T = hn::TFromD<D>>
 void load_tile(D d, const AttentionPlan& plan, const AttentionPlan::Tile& tile, const AttentionInputs<T>& in,
                std::int64_t head, const AttentionGradients<T>& gradients, const TileInputs<T>& inputs,
                const TileGradients<T>& work) {
-  inputs.load_queries(d, plan, tile, in, head);
+  inputs.load_queries(d, plan, tile, in, head - inputs.heads.first);
   for (std::int64_t lane = 0; lane < tile_lanes; ++lane) {
     T* d_out = work.d_outs + lane * work.value_width;
     const std::int64_t row = tile.rows[static_cast<std::size_t>(lane)];
@@ -98,7 +105,7 @@ void load_tile(D d, const AttentionPlan& plan, const AttentionPlan::Tile& tile, 
     }
   }
   transpose_lanes(d, work.d_outs, work.value_width, work.value_width, work.lanes);
-  if (inputs.book != nullptr) {
+  if (inputs.has_relations) {
     std::fill(work.d_book_products, work.d_book_products + tile_lanes * inputs.book_stride, T{0});
   }
 }
@@ -112,9 +119,11 @@ HWY_INLINE void piece_gradients(D d, const AttentionPlan& plan, const AttentionP
   const std::uint16_t* masks = plan.column_masks.data() + piece.column_begin;
   const std::uint16_t* rows = plan.column_rows.data() + piece.column_begin;
   const std::int64_t columns = piece.num_columns, padded = round_up(columns, column_multiple);
-  inputs.load_key_rows(d, plan, piece, in, head);
+  const std::int64_t h = head - inputs.heads.first;
+  inputs.load_key_rows(d, plan, piece, in, h);
+  const T* values = work.values + h * inputs.window_capacity * work.value_width;
   for (std::int64_t c = 0; c < padded; ++c) {
-    work.value_rows[c] = work.values + (c < columns ? rows[c] : 0) * work.value_width;
+    work.value_rows[c] = values + (c < columns ? rows[c] : 0) * work.value_width;
   }
   const auto weigh = [&](std::int64_t c, std::int64_t v, hn::Vec<D> score) HWY_ATTR {
     const std::int64_t lane = v * vector_lanes<T>;
@@ -171,7 +180,7 @@ HWY_INLINE void add_to_columns(D d, const std::uint16_t* masks, std::int64_t col
     const T* from = weights + c * tile_lanes + first;
     const T* first_row = rows + first * width;
     weighted_sums<count>(
-        d, last - first, width,
+        d, false, last - first, width,
         [&](std::int64_t lane) HWY_ATTR {
           return Weights<T>{from + lane, tile_lanes};
         },
@@ -186,10 +195,10 @@ HWY_INLINE void add_to_columns(D d, const std::uint16_t* masks, std::int64_t col
 template <class D, typename T = hn::TFromD<D>>
 HWY_INLINE void add_key_gradients(D d, const AttentionPlan& plan, const AttentionPlan::Piece& piece,
                                   const AttentionInputs<T>& in, const TileInputs<T>& inputs,
-                                  const TileGradients<T>& work, T* relation_table) {
+                                  const TileGradients<T>& work, T* d_keys, T* relation_table) {
   const std::uint16_t* masks = plan.column_masks.data() + piece.column_begin;
   const std::uint16_t* rows = plan.column_rows.data() + piece.column_begin;
-  const auto key_of = [&](std::int64_t c) HWY_ATTR { return work.d_keys + rows[c] * work.width; };
+  const auto key_of = [&](std::int64_t c) HWY_ATTR { return d_keys + rows[c] * work.width; };
   if (relation_table == nullptr) {
     add_to_columns(d, masks, piece.num_columns, work.d_scores, inputs.queries, work.width, key_of);
     return;
@@ -233,7 +242,7 @@ HWY_INLINE void add_mixed_gradients(D d, const AttentionPlan& plan, const Attent
 /// From the gradients of the products of queries and relations to those of both.
 template <class D, typename T = hn::TFromD<D>>
 void add_book_gradients(D d, const AttentionPlan& plan, const AttentionPlan::Tile& tile, const TileInputs<T>& inputs,
-                        const TileGradients<T>& work, T* d_queries) {
+                        const TileGradients<T>& work, const T* book_rows, T* d_book, T* d_queries) {
   constexpr std::int64_t block = AttentionPlan::block_relations, together = 4;
   for (std::int32_t b = tile.block_begin; b < tile.block_end; ++b) {
     const std::int64_t begin = plan.book_blocks[static_cast<std::size_t>(b)] * block;
@@ -241,97 +250,123 @@ void add_book_gradients(D d, const AttentionPlan& plan, const AttentionPlan::Til
     for (std::int64_t lane = 0; lane < tile_lanes; lane += together) {
       const T* of_lanes = products + lane * inputs.book_stride;
       weighted_sums<together>(
-          d, block, work.width,
+          d, false, block, work.width,
           [&](std::int64_t r) HWY_ATTR {
             return Weights<T>{of_lanes + r, inputs.book_stride};
           },
-          [&](std::int64_t r) HWY_ATTR { return work.book_rows + (begin + r) * work.width; },
+          [&](std::int64_t r) HWY_ATTR { return book_rows + (begin + r) * work.width; },
           [&](std::int64_t i) HWY_ATTR { return d_queries + (lane + i) * work.width; });
     }
     for (std::int64_t r = 0; r < block; r += together) {
       weighted_sums<together>(
-          d, tile_lanes, work.width,
+          d, false, tile_lanes, work.width,
           [&](std::int64_t lane) HWY_ATTR {
             return Weights<T>{products + lane * inputs.book_stride + r, 1};
           },
           [&](std::int64_t lane) HWY_ATTR { return inputs.queries + lane * work.width; },
-          [&](std::int64_t i) HWY_ATTR { return work.d_book + (begin + r + i) * work.width; });
+          [&](std::int64_t i) HWY_ATTR { return d_book + (begin + r + i) * work.width; });
     }
   }
 }
 
 /// Adds the gradients of a window's sources to where the strand collects them.
 template <class D, typename T = hn::TFromD<D>>
-void flush_window(D d, const AttentionPlan& plan, const AttentionPlan::Window& window, std::int64_t heads,
-                  std::int64_t head, std::int64_t width, const T* source, std::int64_t source_width, HeadRows<T> target,
+void flush_window(D d, const AttentionPlan& plan, const AttentionPlan::Window& window, std::int64_t all_heads,
+                  HeadBlock heads, std::int64_t width, const T* source, std::int64_t capacity, HeadRows<T> target,
                   T* slots) {
   if (!target) return;
+  const std::int64_t padded = round_up(width, vector_lanes<T>);
   for (std::int64_t i = 0; i < window.num_sources; ++i) {
     const AttentionPlan::Flush& flush = plan.flushes[static_cast<std::size_t>(window.source_begin + i)];
-    T* place = flush.shared ? slots + (flush.target * heads + head) * width : target(flush.target, head);
-    if (flush.first) {
-      store_row(d, T{1}, source + i * source_width, place, width);
-    } else {
-      add_row(d, T{1}, source + i * source_width, place, width);
+    for (std::int64_t h = 0; h < heads.count; ++h) {
+      const std::int64_t head = heads.first + h;
+      const T* row = source + (h * capacity + i) * padded;
+      T* place = flush.shared ? slots + (flush.target * all_heads + head) * width : target(flush.target, head);
+      if (flush.first) {
+        store_row(d, T{1}, row, place, width);
+      } else {
+        add_row(d, T{1}, row, place, width);
+      }
     }
+  }
+}
+
+/// One tile and head in one window: pieces [begin, end).
+template <class D, typename T = hn::TFromD<D>>
+void backward_of_tile(D d, const AttentionPlan& plan, const AttentionPlan::Range& range,
+                      const AttentionPlan::Window& window, std::int32_t begin, std::int32_t end,
+                      const AttentionInputs<T>& in, std::int64_t h, const AttentionGradients<T>& gradients,
+                      const TileCollections<T>& collect, const TileInputs<T>& inputs, const TileGradients<T>& work,
+                      T* relation_table) {
+  const std::int32_t number = plan.pieces[static_cast<std::size_t>(begin)].tile;
+  const AttentionPlan::Tile& tile = plan.tiles[static_cast<std::size_t>(number)];
+  const std::int64_t head = inputs.heads.first + h, first_row = h * inputs.window_capacity;
+  T* d_queries = work.d_queries;
+  if (work.tiles > 1) d_queries += ((number - range.tile_begin) * work.heads + h) * tile_lanes * work.width;
+  T* d_keys = work.d_keys + first_row * work.width;
+  T* d_values = work.d_values + first_row * work.value_width;
+  const bool mixed = inputs.has_relations && tile.block_begin < tile.block_end;
+  load_tile(d, plan, tile, in, head, gradients, inputs, work);
+  for (std::int32_t p = begin; p < end; ++p) {
+    const AttentionPlan::Piece& piece = plan.pieces[static_cast<std::size_t>(p)];
+    const std::uint16_t* rows = plan.column_rows.data() + piece.column_begin;
+    piece_gradients(d, plan, window, piece, in, head, inputs, work);
+    add_to_lanes(
+        d, plan, piece, piece.first, work.d_scores, [&](std::int64_t c) HWY_ATTR { return inputs.key_rows[c]; },
+        work.width, d_queries);
+    add_key_gradients(d, plan, piece, in, inputs, work, d_keys, relation_table);
+    add_to_columns(d, plan.column_masks.data() + piece.column_begin, piece.num_columns, inputs.scores, work.d_outs,
+                   work.value_width, [&](std::int64_t c) HWY_ATTR { return d_values + rows[c] * work.value_width; });
+    if (mixed) add_mixed_gradients(d, plan, piece, inputs, work);
+  }
+  if (mixed) {
+    const std::int64_t book = work.book * work.width;
+    add_book_gradients(d, plan, tile, inputs, work, work.book_rows + (work.books == 1 ? 0 : h) * book,
+                       work.d_book + h * book, d_queries);
+  }
+  if (!plan.pieces[static_cast<std::size_t>(end) - 1].last || !gradients.q) return;
+  for (std::int64_t lane = 0; lane < tile.num_lanes; ++lane) {
+    const std::int64_t partial = tile.partials[static_cast<std::size_t>(lane)];
+    T* target = partial >= 0 ? collect.partials + (partial * in.heads + head) * in.width
+                             : gradients.q(tile.rows[static_cast<std::size_t>(lane)], head);
+    store_row(d, in.scale, d_queries + lane * work.width, target, in.width);
   }
 }
 
 template <typename T>
 void backward_of_range(const AttentionPlan& plan, const AttentionPlan::Range& range, const AttentionInputs<T>& in,
-                       std::int64_t head, const AttentionGradients<T>& gradients, const TileCollections<T>& collect,
-                       T* relation_table) {
+                       std::int64_t first_head, std::int64_t num_heads, const AttentionGradients<T>& gradients,
+                       const TileCollections<T>& collect, T* relation_tables) {
   const TileTag<T> d;
-  const bool one_window = range.window_end - range.window_begin == 1;
-  const TileInputs<T> inputs(d, plan, range, in, head);
-  AttentionInputs<T> of_head = in;
-  if (in.relation_keys) of_head.relation_keys.data = in.relation_keys(0, head);
-  const TileGradients<T> work(plan, range, of_head, inputs);
+  const HeadBlock heads{first_head, num_heads};
+  const TileInputs<T> inputs(d, plan, range, in, heads);
+  const TileGradients<T> work(d, plan, range, in, inputs);
+  const std::int64_t capacity = inputs.window_capacity, table_size = gradients.num_relations * in.width;
   for (std::int32_t w = range.window_begin; w < range.window_end; ++w) {
     const AttentionPlan::Window& window = plan.windows[static_cast<std::size_t>(w)];
-    inputs.load_keys(d, plan, window, in, head);
-    load_window(d, plan, window, in.v, head, in.value_width, work.values);
-    std::fill(work.d_keys, work.d_keys + window.num_sources * work.width, T{0});
-    std::fill(work.d_values, work.d_values + window.num_sources * work.value_width, T{0});
-    for (std::int32_t p = window.piece_begin; p < window.piece_end; ++p) {
-      const AttentionPlan::Piece& piece = plan.pieces[static_cast<std::size_t>(p)];
-      const AttentionPlan::Tile& tile = plan.tiles[static_cast<std::size_t>(piece.tile)];
-      const auto same_tile = [&](std::int32_t other) {
-        return other >= window.piece_begin && other < window.piece_end &&
-               plan.pieces[static_cast<std::size_t>(other)].tile == piece.tile;
-      };
-      if (!same_tile(p - 1)) load_tile(d, plan, tile, in, head, gradients, inputs, work);
-      const std::int64_t size = tile_lanes * work.width;
-      T* d_queries = work.d_queries + (one_window ? 0 : piece.tile - range.tile_begin) * size;
-      if (piece.first) std::fill(d_queries, d_queries + size, T{0});
-      piece_gradients(d, plan, window, piece, in, head, inputs, work);
-      add_to_lanes(
-          d, plan, piece, work.d_scores, [&](std::int64_t c) HWY_ATTR { return inputs.key_rows[c]; }, work.width,
-          d_queries);
-      add_key_gradients(d, plan, piece, in, inputs, work, relation_table);
-      const std::uint16_t* rows = plan.column_rows.data() + piece.column_begin;
-      add_to_columns(d, plan.column_masks.data() + piece.column_begin, piece.num_columns, inputs.scores, work.d_outs,
-                     work.value_width,
-                     [&](std::int64_t c) HWY_ATTR { return work.d_values + rows[c] * work.value_width; });
-      const bool mixed = inputs.book != nullptr && tile.block_begin < tile.block_end;
-      if (mixed) add_mixed_gradients(d, plan, piece, inputs, work);
-      if (mixed && !same_tile(p + 1)) add_book_gradients(d, plan, tile, inputs, work, d_queries);
-      if (!piece.last || !gradients.q) continue;
-      for (std::int64_t lane = 0; lane < tile.num_lanes; ++lane) {
-        const std::int64_t partial = tile.partials[static_cast<std::size_t>(lane)];
-        T* target = partial >= 0 ? collect.partials + (partial * in.heads + head) * in.width
-                                 : gradients.q(tile.rows[static_cast<std::size_t>(lane)], head);
-        store_row(d, in.scale, d_queries + lane * work.width, target, in.width);
+    inputs.load_keys(d, plan, window, in);
+    load_window(d, plan, window, in.v, heads, in.value_width, capacity, work.values);
+    std::fill(work.d_keys, work.d_keys + work.window * work.width, T{0});
+    std::fill(work.d_values, work.d_values + work.window * work.value_width, T{0});
+    for (std::int32_t begin = window.piece_begin, end = begin; begin < window.piece_end; begin = end) {
+      const std::int32_t number = plan.pieces[static_cast<std::size_t>(begin)].tile;
+      while (end < window.piece_end && plan.pieces[static_cast<std::size_t>(end)].tile == number) ++end;
+      for (std::int64_t h = 0; h < num_heads; ++h) {
+        T* table = relation_tables == nullptr ? nullptr : relation_tables + h * table_size;
+        backward_of_tile(d, plan, range, window, begin, end, in, h, gradients, collect, inputs, work, table);
       }
     }
-    flush_window(d, plan, window, in.heads, head, in.width, work.d_keys, work.width, gradients.k, collect.key_slots);
-    flush_window(d, plan, window, in.heads, head, in.value_width, work.d_values, work.value_width, gradients.v,
+    flush_window(d, plan, window, in.heads, heads, in.width, work.d_keys, capacity, gradients.k, collect.key_slots);
+    flush_window(d, plan, window, in.heads, heads, in.value_width, work.d_values, capacity, gradients.v,
                  collect.value_slots);
   }
-  if (relation_table == nullptr) return;
-  for (std::int64_t i = 0; i < range.book_end - range.book_begin; ++i) {
-    const std::int64_t relation = plan.book_relations[static_cast<std::size_t>(range.book_begin + i)];
-    add_row(d, T{1}, work.d_book + i * work.width, relation_table + relation * in.width, in.width);
+  if (relation_tables == nullptr) return;
+  for (std::int64_t h = 0; h < num_heads; ++h) {
+    for (std::int64_t i = 0; i < work.book; ++i) {
+      const std::int64_t relation = plan.book_relations[static_cast<std::size_t>(range.book_begin + i)];
+      add_row(d, T{1}, work.d_book + (h * work.book + i) * work.width,
+              relation_tables + h * table_size + relation * in.width, in.width);
+    }
   }
 }
 
@@ -401,23 +436,26 @@ void attend_tiles_backward(Cpu, const AttentionPlan& plan, const AttentionInputs
   const Scratch<T> value_slots(gradients.v ? plan.num_slots * in.heads * in.value_width : 0);
   const TileCollections<T> collect{partials.data(), key_slots.data(), value_slots.data()};
 
-  // A task is one head and some strands, and has a table of relation gradients of its own.
+  // A task is some heads and some strands; each head of it has a table of relation gradients of its own.
   const bool relations = static_cast<bool>(gradients.relations.keys);
   const std::int64_t table_size = relations ? gradients.num_relations * in.width : 0;
   const auto strands = static_cast<std::int64_t>(plan.strands.size());
-  std::int64_t tasks_per_head = strands;
+  std::int64_t parts = strands;
   const std::int64_t bytes = table_size * in.heads * static_cast<std::int64_t>(sizeof(T));
-  if (bytes > 0) tasks_per_head = std::clamp<std::int64_t>(table_memory_limit / bytes, 1, strands);
-  const Scratch<T> tables(table_size * in.heads * tasks_per_head);
-  parallel_chunks(in.heads * tasks_per_head, 1, [&](std::int64_t task, std::int64_t) {
-    const std::int64_t head = task % in.heads, part = task / in.heads;
-    T* table = relations ? tables.data() + (head * tasks_per_head + part) * table_size : nullptr;
-    std::fill(table, table + table_size, T{0});
-    const auto strand = [&](std::int64_t i) { return static_cast<std::size_t>(strands * i / tasks_per_head); };
+  if (bytes > 0) parts = std::clamp<std::int64_t>(table_memory_limit / bytes, 1, strands);
+  const Scratch<T> tables(table_size * in.heads * parts);
+  const std::int64_t together = heads_per_task(plan, parts, in.heads, 2 * (in.width + in.value_width) * sizeof(T));
+  const std::int64_t blocks = num_chunks(in.heads, together);
+  parallel_chunks(blocks * parts, 1, [&](std::int64_t task, std::int64_t) {
+    const std::int64_t part = task / blocks, first = task % blocks * together;
+    const std::int64_t count = std::min(together, in.heads - first);
+    T* table = relations ? tables.data() + (part * in.heads + first) * table_size : nullptr;
+    std::fill(table, table + count * table_size, T{0});
+    const auto strand = [&](std::int64_t i) { return static_cast<std::size_t>(strands * i / parts); };
     for (std::size_t s = strand(part); s < strand(part + 1); ++s) {
       for (std::int32_t r = plan.strands[s].range_begin; r < plan.strands[s].range_end; ++r) {
-        functions.backward_of_range(plan, plan.ranges[static_cast<std::size_t>(r)], in, head, gradients, collect,
-                                    table);
+        functions.backward_of_range(plan, plan.ranges[static_cast<std::size_t>(r)], in, first, count, gradients,
+                                    collect, table);
       }
     }
   });
@@ -436,14 +474,13 @@ void attend_tiles_backward(Cpu, const AttentionPlan& plan, const AttentionInputs
     });
   }
   if (!relations) return;
-  const std::int64_t num_tables = in.heads * tasks_per_head;
-  parallel_chunks(gradients.num_relations, rows_per_chunk(in.width * num_tables),
+  parallel_chunks(gradients.num_relations, rows_per_chunk(in.width * in.heads * parts),
                   [&](std::int64_t first, std::int64_t last) {
                     for (std::int64_t relation = first; relation < last; ++relation) {
-                      for (std::int64_t t = 0; t < num_tables; ++t) {
-                        T* sum = gradients.relations.keys(relation, t / tasks_per_head);
-                        const T* part = tables.data() + t * table_size + relation * in.width;
-                        for (std::int64_t i = 0; i < in.width; ++i) sum[i] += part[i];
+                      for (std::int64_t t = 0; t < in.heads * parts; ++t) {
+                        T* sum = gradients.relations.keys(relation, t % in.heads);
+                        const T* addend = tables.data() + t * table_size + relation * in.width;
+                        for (std::int64_t i = 0; i < in.width; ++i) sum[i] += addend[i];
                       }
                     }
                   });
