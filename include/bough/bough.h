@@ -37,6 +37,7 @@
 #include "bough/nn/checkpoint.h"
 #include "bough/nn/graph_self_attention.h"
 #include "bough/nn/graph_transformer.h"
+#include "bough/nn/graph_transformer_decoder.h"
 #include "bough/nn/init.h"
 #include "bough/nn/layers.h"
 #include "bough/nn/module.h"

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "bough/nn/graph_transformer.h"
+
+namespace bough::nn {
+
+/// A layer that also reads the output of an encoder: self-attention, attention to the encoder's nodes along a bipartite
+/// graph, feed-forward; each part with its residual sum and its norm, after the sum or, with pre_norm, before the part.
+/// The encoder's output is read as it is given, without a norm.
+class GraphTransformerDecoderLayer : public Module {
+ public:
+  /// options.num_relations are those of the self-attention graph; cross-attention has its own table.
+  explicit GraphTransformerDecoderLayer(const GraphTransformerLayerOptions& options,
+                                        std::int64_t num_cross_relations = 0);
+
+  /// h [num_nodes, dim], encoded [cross.num_src, dim] -> [num_nodes, dim]. `cross` is bipartite, from the encoder's
+  /// nodes to those of `graph`; a node it has no edge to (a span, say) gets the projection of zeros from there.
+  Tensor forward(const Graph& graph, const Graph& cross, const Tensor& h, const Tensor& encoded) const;
+
+  GraphSelfAttention attention, cross_attention;
+  FeedForward feed_forward;
+  LayerNorm attention_norm, cross_attention_norm, feed_forward_norm;
+
+ private:
+  Dropout dropout_;
+  bool pre_norm_;
+};
+
+struct GraphTransformerDecoderOptions {
+  std::int64_t layers = 1;
+  GraphTransformerLayerOptions layer = {};
+  std::int64_t num_cross_relations = 0;
+  bool checkpoint_layers = false;  ///< run each layer again in backward instead of keeping its tensors: see recompute
+};
+
+/// A stack of decoder layers over one pair of graphs; with pre_norm a last normalisation follows.
+class GraphTransformerDecoder : public Module {
+ public:
+  explicit GraphTransformerDecoder(const GraphTransformerDecoderOptions& options);
+
+  /// As one layer. Causality is the graphs' affair: nothing flows where there is no edge. With checkpoint_layers the
+  /// decoder must live until backward is done.
+  Tensor forward(const Graph& graph, const Graph& cross, const Tensor& h, const Tensor& encoded) const;
+
+  std::int64_t num_layers() const { return static_cast<std::int64_t>(layers_.size()); }
+  GraphTransformerDecoderLayer& layer(std::int64_t index) { return *layers_.at(static_cast<std::size_t>(index)); }
+
+ private:
+  std::vector<std::unique_ptr<GraphTransformerDecoderLayer>> layers_;
+  std::unique_ptr<LayerNorm> final_norm_;
+  bool checkpoint_layers_;
+};
+
+}  // namespace bough::nn
