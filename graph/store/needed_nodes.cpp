@@ -19,9 +19,10 @@ IdArray marked_nodes(const std::vector<std::uint8_t>& marks) {
   return IdArray(std::move(nodes));
 }
 
-/// Position of each node among the given ones, which ascend; undefined for others.
+/// Position of each node among the given ones; -1 for others.
 IdBuffer positions_of(const IdArray& nodes, std::int64_t num_nodes) {
   IdBuffer positions(num_nodes);
+  std::ranges::fill(positions.span(), -1);
   for (std::int64_t i = 0; i < nodes.size(); ++i) positions.data()[nodes[i]] = static_cast<std::int32_t>(i);
   return positions;
 }
@@ -34,8 +35,6 @@ LayerView whole_graph(const Graph& graph) {
 /// The view whose layer computes `destinations`, ascending.
 LayerView view_of(const Graph& graph, const IdArray& destinations) {
   const CscView csc = graph.csc(EdgeIds::implied);
-  const std::vector<std::int64_t> offsets = row_offsets(csc, destinations.span());
-
   std::vector<std::uint8_t> marks(static_cast<std::size_t>(graph.num_nodes()));
   for (const std::int32_t node : destinations) {
     marks[static_cast<std::size_t>(node)] = 1;
@@ -45,8 +44,21 @@ LayerView view_of(const Graph& graph, const IdArray& destinations) {
     }
   }
   IdArray sources = marked_nodes(marks);
-  const IdBuffer source_rows = positions_of(sources, graph.num_nodes());
-  const IdBuffer destination_rows = positions_of(destinations, graph.num_nodes());
+  EdgeSubset part = edges_between(graph, sources, destinations);
+  IdArray rows = gather(positions_of(sources, graph.num_nodes()).span(), destinations.span());
+  return {std::move(part.graph), std::move(sources), destinations, std::move(rows), std::move(part.edge_ids)};
+}
+
+}  // namespace
+
+EdgeSubset edges_between(const Graph& graph, const IdArray& sources, const IdArray& destinations) {
+  constexpr const char* where = "edges_between";
+  require_nodes(where, sources.span(), graph.num_src());
+  require_nodes(where, destinations.span(), graph.num_dst());
+  const CscView csc = graph.csc(EdgeIds::implied);
+  const std::vector<std::int64_t> offsets = row_offsets(csc, destinations.span());
+  const IdBuffer source_rows = positions_of(sources, graph.num_src());
+  const IdBuffer destination_rows = positions_of(destinations, graph.num_dst());
 
   IdBuffer src(offsets.back()), dst(offsets.back()), edges(offsets.back());
   for_each_row(csc, destinations.span(), offsets,
@@ -58,17 +70,19 @@ LayerView view_of(const Graph& graph, const IdArray& destinations) {
                  }
                  std::fill_n(dst.data() + to, count, destination_rows.span()[static_cast<std::size_t>(row)]);
                });
+  if (const auto outside = std::ranges::find(src.span(), -1); outside != src.span().end()) {
+    const std::int32_t edge = edges.span()[static_cast<std::size_t>(outside - src.span().begin())];
+    throw GraphError(where, fmt::format("edge {} comes from node {}, which is not among the sources", edge,
+                                        graph.coo().src[static_cast<std::size_t>(edge)]));
+  }
   IdArray edge_ids(std::move(edges));
   Graph part = Graph::bipartite(std::move(src), std::move(dst),
                                 {.num_src = sources.size(),
                                  .num_dst = destinations.size(),
                                  .edge_types = gather(graph.edge_types(), edge_ids.span()),
                                  .num_edge_types = graph.num_edge_types()});
-  IdArray rows = gather(source_rows.span(), destinations.span());
-  return {std::move(part), std::move(sources), destinations, std::move(rows), std::move(edge_ids)};
+  return {std::move(part), std::move(edge_ids)};
 }
-
-}  // namespace
 
 NeededNodes Graph::needed_nodes(const IdArray& readout, int layers) const {
   constexpr const char* where = "Graph::needed_nodes";

@@ -42,6 +42,7 @@
 #include "bough/nn/layers.h"
 #include "bough/nn/module.h"
 #include "bough/nn/optimizer.h"
+#include "bough/nn/rounds.h"
 #include "bough/nn/schedule.h"
 #include "bough/ops/activation.h"
 #include "bough/ops/arithmetic.h"

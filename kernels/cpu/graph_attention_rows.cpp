@@ -30,16 +30,20 @@ HWY_INLINE void exponentiate_chunk(D d, const AttentionInputs<T>& in, std::int64
                                    T* scores, const RowState<T>& state) {
   constexpr std::int64_t capacity = EdgeChunk::capacity;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  T weights[capacity];
+  if (in.edge_weights) {
+    for (std::int64_t j = 0; j < chunk.count; ++j) {
+      weights[j] = *in.edge_weights(chunk.edge_ids[j], head);
+      // An edge of weight 0 is no edge: its score, however large, must not push the others towards 0.
+      if (weights[j] == T{0}) scores[j] = -std::numeric_limits<T>::infinity();
+    }
+    std::fill(weights + chunk.count, weights + capacity, T{0});
+  }
   auto top = hn::Set(d, state.top[head]);
   for (std::int64_t j = 0; j < capacity; j += lanes) top = hn::Max(top, hn::LoadU(d, scores + j));
   const T new_top = hn::GetLane(hn::MaxOfLanes(d, top));
   // All scores so far may be -infinity; what they are relative to must be finite.
   const auto base = hn::Set(d, std::max(new_top, std::numeric_limits<T>::lowest()));
-  T weights[capacity];
-  if (in.edge_weights) {
-    for (std::int64_t j = 0; j < chunk.count; ++j) weights[j] = *in.edge_weights(chunk.edge_ids[j], head);
-    std::fill(weights + chunk.count, weights + capacity, T{0});
-  }
   auto total = hn::Zero(d);
   for (std::int64_t j = 0; j < capacity; j += lanes) {
     auto p = simd::exp(d, hn::Sub(hn::LoadU(d, scores + j), base));

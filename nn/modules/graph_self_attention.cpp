@@ -6,7 +6,11 @@
 
 #include "bough/core/errors.h"
 #include "bough/nn/init.h"
+#include "bough/ops/activation.h"
+#include "bough/ops/arithmetic.h"
 #include "bough/ops/graph_attention.h"
+#include "bough/ops/reduce.h"
+#include "bough/ops/rows.h"
 
 namespace bough::nn {
 namespace {
@@ -20,11 +24,23 @@ const GraphSelfAttentionOptions& checked(const GraphSelfAttentionOptions& option
     throw ConfigError("graph self-attention",
                       fmt::format("num_relations must not be negative, it is {}", options.num_relations));
   }
+  if (options.soft_span && !(options.initial_span > 0 && options.initial_span < 1)) {
+    throw ConfigError("graph self-attention",
+                      fmt::format("initial_span must be above 0 and below 1, it is {}", options.initial_span));
+  }
   return options;
 }
 
 LinearOptions projection(const GraphSelfAttentionOptions& options, double gain = 1) {
   return {.in = options.dim, .out = options.dim, .bias = options.bias, .gain = gain};
+}
+
+Tensor pick(const Tensor& x, const Tensor& rows) { return rows.defined() ? gather_rows(x, rows) : x; }
+
+/// The picked rows, projected: before picking if rows are picked more than once, else after.
+Tensor project(const Linear& projection, const Tensor& nodes, const Tensor& rows) {
+  const bool picks_few = rows.defined() && rows.size(0) < nodes.size(0);
+  return picks_few ? projection.forward(pick(nodes, rows)) : pick(projection.forward(nodes), rows);
 }
 
 }  // namespace
@@ -43,6 +59,11 @@ GraphSelfAttention::GraphSelfAttention(const GraphSelfAttentionOptions& options)
     relation_keys = normal({options.num_relations, options.dim / options.heads}, options.relation_deviation);
     add_parameter("relation_keys", relation_keys);
   }
+  if (options.soft_span) {
+    const double logit = std::log(options.initial_span / (1 - options.initial_span));
+    span_logits = full({options.heads}, logit);
+    add_parameter("span_logits", span_logits);
+  }
 }
 
 Tensor GraphSelfAttention::forward(const Graph& graph, const Tensor& h) const { return forward(graph, h, h); }
@@ -53,15 +74,52 @@ Tensor GraphSelfAttention::forward(const Graph& graph, const Tensor& sources, co
 
 Tensor GraphSelfAttention::forward(std::span<const Graph> graphs, const Tensor& sources,
                                    const Tensor& destinations) const {
+  return attend(graphs, query.forward(destinations), key.forward(sources), value.forward(sources), {});
+}
+
+Tensor GraphSelfAttention::forward(std::span<const Graph> graphs, const Tensor& nodes,
+                                   const AttentionRows& rows) const {
+  return attend(graphs, project(query, nodes, rows.destinations), project(key, nodes, rows.sources),
+                project(value, nodes, rows.sources), rows.distances);
+}
+
+Tensor GraphSelfAttention::attend(std::span<const Graph> graphs, const Tensor& q, const Tensor& k, const Tensor& v,
+                                  const Tensor& distances) const {
   const std::int64_t head_dim = options_.dim / options_.heads;
   const auto heads = [&](const Tensor& x) { return x.reshape({x.size(0), options_.heads, head_dim}); };
   const std::int64_t scaled_by = options_.scale == GraphSelfAttentionOptions::Scale::dim ? options_.dim : head_dim;
-  const Tensor attended = graph_attention(graphs, heads(query.forward(destinations)), heads(key.forward(sources)),
-                                          heads(value.forward(sources)),
+  const Tensor attended = graph_attention(graphs, heads(q), heads(k), heads(v),
                                           {.relation_keys = relation_keys,
+                                           .edge_weights = edge_weights(distances),
                                            .scale = 1 / std::sqrt(static_cast<double>(scaled_by)),
                                            .dropout = is_training() ? options_.dropout : 0});
-  return output.forward(attended.reshape({destinations.size(0), options_.dim}));
+  return output.forward(attended.reshape({q.size(0), options_.dim}));
+}
+
+Tensor GraphSelfAttention::reach() const {
+  if (!options_.soft_span) throw ConfigError("graph self-attention", "has no soft span: set the option soft_span");
+  return sigmoid(span_logits) * static_cast<double>(options_.soft_span->max_span);
+}
+
+std::vector<double> GraphSelfAttention::spans() const {
+  const std::vector<float> reached = reach().detach().to_vector<float>();
+  return {reached.begin(), reached.end()};
+}
+
+Tensor GraphSelfAttention::span_penalty() const { return mean(reach()); }
+
+Tensor GraphSelfAttention::edge_weights(const Tensor& distances) const {
+  if (!options_.soft_span) return {};
+  if (!distances.defined()) {
+    throw ConfigError("graph self-attention",
+                      "a soft span needs the distance of each edge; run the model on make_rounds(graph, ...)");
+  }
+  // One row for each distance that occurs in such a graph, looked up by the edges.
+  const auto ramp = static_cast<double>(options_.soft_span->ramp);
+  Tensor far = Tensor::empty({options_.soft_span->max_span + 1, 1});
+  for (std::int64_t x = 0; x < far.size(0); ++x)
+    far.data<float>()[x] = static_cast<float>(ramp) - static_cast<float>(x);
+  return gather_rows(clamp((reach() + far) / ramp, 0, 1), distances);
 }
 
 }  // namespace bough::nn

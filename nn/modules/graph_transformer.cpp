@@ -2,13 +2,36 @@
 
 #include <fmt/format.h>
 
+#include "bough/autograd/autograd.h"
 #include "bough/core/errors.h"
 #include "bough/ops/arithmetic.h"
+#include "bough/ops/arrange.h"
 #include "bough/ops/rows.h"
 
 namespace bough::nn {
 
 Tensor index_tensor(const IdArray& ids) { return Tensor::from_span(ids.span(), {ids.size()}); }
+
+namespace {
+
+/// The rows from outside that a layer reads, checked; undefined if the graph reads none.
+Tensor outside_rows(const Rounds& rounds, const SegmentMemory* memory, std::size_t layer, const Tensor& tokens) {
+  if (rounds.num_outside == 0) return {};
+  if (memory == nullptr || layer >= memory->layers.size()) {
+    throw ConfigError("graph transformer",
+                      fmt::format("the graph reads {} remembered rows; give a memory that has them, or start with a "
+                                  "graph whose memory is empty",
+                                  rounds.num_outside));
+  }
+  const Tensor& rows = memory->layers[layer];
+  if (rows.rank() != 2 || rows.size(0) != rounds.num_outside || rows.size(1) != tokens.size(1)) {
+    throw ShapeError("graph transformer", fmt::format("the memory of layer {} must be [{}, {}], it is {}", layer,
+                                                      rounds.num_outside, tokens.size(1), to_string(rows.shape())));
+  }
+  return rows;
+}
+
+}  // namespace
 
 GraphTransformerLayer::GraphTransformerLayer(const GraphTransformerLayerOptions& options)
     : attention({.dim = options.dim,
@@ -18,7 +41,8 @@ GraphTransformerLayer::GraphTransformerLayer(const GraphTransformerLayerOptions&
                  .bias = options.attention_bias,
                  .dropout = options.attention_dropout,
                  .relation_deviation = options.relation_deviation,
-                 .output_gain = options.output_gain}),
+                 .output_gain = options.output_gain,
+                 .soft_span = options.soft_span}),
       feed_forward({.dim = options.dim,
                     .hidden = options.feed_forward,
                     .activation = options.activation,
@@ -36,33 +60,52 @@ GraphTransformerLayer::GraphTransformerLayer(const GraphTransformerLayerOptions&
   add_module("dropout", dropout_);
 }
 
-Tensor GraphTransformerLayer::forward(const Graph& graph, const Tensor& h) const { return run(graph, h, {}); }
+Tensor GraphTransformerLayer::forward(const Graph& graph, const Tensor& h) const {
+  return update(std::span(&graph, 1), h, {});
+}
 
 Tensor GraphTransformerLayer::forward(const LayerView& view, const Tensor& sources) const {
   const bool whole = !view.graph.is_bipartite();
-  return run(view.graph, sources, whole ? Tensor() : index_tensor(view.destination_rows));
+  return update(std::span(&view.graph, 1), sources,
+                {.destinations = whole ? Tensor() : index_tensor(view.destination_rows)});
 }
 
-Tensor GraphTransformerLayer::run(const Graph& graph, const Tensor& sources, const Tensor& rows) const {
-  // The rows of the sources that are computed; all of them unless told otherwise.
-  const auto destinations = [&rows](const Tensor& x) { return rows.defined() ? gather_rows(x, rows) : x; };
-  const Tensor h = destinations(sources);
+Tensor GraphTransformerLayer::forward(const Round& round, const Tensor& held, const Tensor& outside) const {
+  const Tensor nodes = outside.defined() && outside.size(0) > 0 ? concatenate({outside, held}, 0) : held;
+  const Tensor updated =
+      update(round.graphs, nodes,
+             {.sources = round.source_rows, .destinations = round.updated_rows, .distances = round.distances});
+  return round.next_rows.defined() ? gather_rows(concatenate({updated, held}, 0), round.next_rows) : updated;
+}
+
+Tensor GraphTransformerLayer::update(std::span<const Graph> graphs, const Tensor& nodes,
+                                     const AttentionRows& rows) const {
+  const Tensor h = rows.destinations.defined() ? gather_rows(nodes, rows.destinations) : nodes;
   if (pre_norm_) {
-    const Tensor normalized = attention_norm.forward(sources);
-    const Tensor z = h + dropout_.forward(attention.forward(graph, normalized, destinations(normalized)));
+    const Tensor z = h + dropout_.forward(attention.forward(graphs, attention_norm.forward(nodes), rows));
     return z + dropout_.forward(feed_forward.forward(feed_forward_norm.forward(z)));
   }
-  const Tensor z = attention_norm.forward(dropout_.forward(attention.forward(graph, sources, h)), h);
+  const Tensor z = attention_norm.forward(dropout_.forward(attention.forward(graphs, nodes, rows)), h);
   return feed_forward_norm.forward(dropout_.forward(feed_forward.forward(z)), z);
 }
 
-GraphTransformer::GraphTransformer(const GraphTransformerOptions& options) {
+GraphTransformer::GraphTransformer(const GraphTransformerOptions& options) : options_(options) {
   if (options.layers < 1 || options.layers > 10000) {
     throw ConfigError("graph transformer", fmt::format("layers must be from 1 to 10000, not {}", options.layers));
   }
+  if (options.stages < 1 || options.stages > 100) {
+    throw ConfigError("graph transformer", fmt::format("stages must be from 1 to 100, not {}", options.stages));
+  }
   for (std::int64_t i = 0; i < options.layers; ++i) {
-    layers_.push_back(std::make_unique<GraphTransformerLayer>(options.layer));
-    add_module("layer" + std::to_string(i), *layers_.back());
+    for (std::int64_t stage = 0; stage < options.stages; ++stage) {
+      layers_.push_back(std::make_unique<GraphTransformerLayer>(options.layer));
+      const std::string name = options.stages == 1 ? "" : fmt::format("_stage{}", stage);
+      add_module(fmt::format("layer{}{}", i, name), *layers_.back());
+    }
+  }
+  if (options.trained_start) {
+    start = zeros({1, options.layer.dim});
+    add_parameter("start", start);
   }
   if (options.layer.pre_norm) {
     final_norm_ = std::make_unique<LayerNorm>(LayerNormOptions{.dim = options.layer.dim});
@@ -84,6 +127,64 @@ Tensor GraphTransformer::forward(const NeededNodes& needed, const Tensor& h) con
   Tensor state = h;
   for (std::size_t i = 0; i < layers_.size(); ++i) state = layers_[i]->forward(needed.layers[i], state);
   return finish(gather_rows(state, index_tensor(needed.readout_rows)));
+}
+
+void GraphTransformer::require_fit(const Rounds& rounds, const Tensor& tokens) const {
+  constexpr const char* where = "graph transformer";
+  if (rounds.layers.size() != static_cast<std::size_t>(options_.layers)) {
+    throw ConfigError(where, fmt::format("the rounds are those of {} layers, the model has {}", rounds.layers.size(),
+                                         options_.layers));
+  }
+  if (rounds.layers.front().size() != static_cast<std::size_t>(options_.stages)) {
+    throw ConfigError(where, fmt::format("the graph has {} stages a layer, the model {}; set the option stages",
+                                         rounds.layers.front().size(), options_.stages));
+  }
+  if (rounds.soft_span != options_.layer.soft_span) {
+    throw ConfigError(where, "the soft span of the graph is not that of the model; set the option layer.soft_span");
+  }
+  if (tokens.rank() != 2 || tokens.size(0) != rounds.num_tokens || tokens.size(1) != options_.layer.dim) {
+    throw ShapeError(where, fmt::format("token inputs must be [{}, {}], they are {}", rounds.num_tokens,
+                                        options_.layer.dim, to_string(tokens.shape())));
+  }
+}
+
+Tensor GraphTransformer::forward(const Rounds& rounds, const Tensor& tokens, const ForwardOptions& options) const {
+  require_fit(rounds, tokens);
+  SegmentMemory remembered;
+  Tensor held = tokens;
+  if (rounds.has_other_nodes) {
+    held = concatenate({tokens, start.defined() ? start : zeros({1, tokens.size(1)}, tokens.dtype())}, 0);
+  }
+  for (std::size_t i = 0; i < rounds.layers.size(); ++i) {
+    const Tensor outside = outside_rows(rounds, options.memory, i, tokens);
+    if (options.memory != nullptr && rounds.remembered_rows.defined()) {
+      const NoGrad no_grad;
+      remembered.layers.push_back(
+          gather_rows(outside.defined() ? concatenate({outside, held}, 0) : held, rounds.remembered_rows).detach());
+    }
+    for (std::size_t stage = 0; stage < rounds.layers[i].size(); ++stage) {
+      held = layer(static_cast<std::int64_t>(i), static_cast<std::int64_t>(stage))
+                 .forward(rounds.layers[i][stage], held, outside);
+    }
+    const bool last = i + 1 == rounds.layers.size();
+    if (last || options.after_layer) {
+      const Tensor& rows = rounds.readout_rows[i];
+      const Tensor readout = rows.defined() ? gather_rows(held, rows) : held;
+      if (!last) options.after_layer(static_cast<std::int64_t>(i), readout);
+      if (last) held = readout;
+    }
+  }
+  if (options.memory != nullptr && rounds.remembered_rows.defined()) *options.memory = std::move(remembered);
+  return finish(held);
+}
+
+Tensor GraphTransformer::span_penalty() const {
+  Tensor total;
+  for (const auto& layer : layers_) {
+    const Tensor one = layer->attention.span_penalty();
+    total = total.defined() ? total + one : one;
+  }
+  return total / static_cast<double>(layers_.size());
 }
 
 }  // namespace bough::nn

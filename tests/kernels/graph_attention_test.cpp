@@ -139,6 +139,28 @@ TEST(GraphAttention, RowWhoseWeightsAreAllZeroGetsZeros) {
   expect_same_bits(attend(c), zeros({10, 2, 8}));
 }
 
+TEST(GraphAttention, AnEdgeOfWeightZeroIsNoEdgeHoweverLargeItsScore) {
+  AttentionCase c = attention_case(zoo::causal_window(10, 3), DType::float32);
+  Tensor weights = ones({c.graph.num_edges()}), bias = zeros({c.graph.num_edges()});
+  std::vector<std::int32_t> src, dst;
+  for (std::int64_t e = 0; e < c.graph.num_edges(); ++e) {
+    const auto at = static_cast<std::size_t>(e);
+    if (e % 3 == 0) {
+      weights.data<float>()[e] = 0;
+      bias.data<float>()[e] = 1e4F;
+    } else {
+      src.push_back(c.graph.coo().src[at]);
+      dst.push_back(c.graph.coo().dst[at]);
+    }
+  }
+  AttentionCase left_out = c;
+  left_out.graph = Graph::from_edges(src, dst, {.num_nodes = 10});
+  c.options.edge_weights = weights;
+  c.options.edge_bias = bias;
+  c.options.kernel = AttentionKernel::row;
+  expect_close(attend(c), attend(left_out));
+}
+
 TEST(GraphAttention, SplitsHubsWithoutChangingTheResult) {
   const Graph hub = zoo::hub(9000, true);
   expect_matches_reference(attention_case(with_types(hub, 3), DType::float32, {2, 8, 8}, {.relation_keys = true}));

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <optional>
 #include <span>
+#include <vector>
 
-#include "bough/graph/graph.h"
+#include "bough/graph/attention_graph.h"
 #include "bough/nn/layers.h"
 
 namespace bough::nn {
@@ -15,10 +17,19 @@ struct GraphSelfAttentionOptions {
   std::int64_t heads = 1;          ///< divides dim
   std::int64_t num_relations = 0;  ///< at least the graph's edge types; 0 = relations are ignored
   Scale scale = Scale::head_dim;
-  bool bias = false;                ///< of the four projections
-  double dropout = 0;               ///< on the attention weights, in training only
-  double relation_deviation = 0.1;  ///< of the first values of the relation keys
-  double output_gain = 1;           ///< of the output projection's initialisation
+  bool bias = false;                       ///< of the four projections
+  double dropout = 0;                      ///< on the attention weights, in training only
+  double relation_deviation = 0.1;         ///< of the first values of the relation keys
+  double output_gain = 1;                  ///< of the output projection's initialisation
+  std::optional<SoftSpan> soft_span = {};  ///< each head learns how far it reaches
+  double initial_span = 0.25;              ///< share of the largest span where heads start, above 0 and below 1
+};
+
+/// Which of the given rows take part: int32 or int64 lists, undefined = all, in order.
+struct AttentionRows {
+  Tensor sources = {};
+  Tensor destinations = {};
+  Tensor distances = {};  ///< of each edge: what a soft span needs
 };
 
 /// Graph Self-Attention: every node attends to the sources of its in-edges, with a trained key for each relation that
@@ -37,13 +48,30 @@ class GraphSelfAttention : public Module {
   Tensor forward(const Graph& graph, const Tensor& sources, const Tensor& destinations) const;
   /// Equal groups of heads on different graphs over the same nodes.
   Tensor forward(std::span<const Graph> graphs, const Tensor& sources, const Tensor& destinations) const;
+  /// Sources and destinations picked from the same rows [N, dim]. A row is projected once, however often it is picked,
+  /// and not at all if it is not.
+  Tensor forward(std::span<const Graph> graphs, const Tensor& nodes, const AttentionRows& rows) const;
+
+  /// How far each head reaches now: z in (0, max_span). ConfigError without a soft span.
+  std::vector<double> spans() const;
+  /// The mean of z over the heads, with gradient: what to add to the loss, times a small factor. ConfigError without a
+  /// soft span.
+  Tensor span_penalty() const;
 
   const GraphSelfAttentionOptions& options() const { return options_; }
 
   Linear query, key, value, output;
   Tensor relation_keys;  ///< [num_relations, dim / heads], or undefined
+  Tensor span_logits;    ///< [heads], z = max_span * sigmoid(logit), or undefined
 
  private:
+  Tensor attend(std::span<const Graph> graphs, const Tensor& q, const Tensor& k, const Tensor& v,
+                const Tensor& distances) const;
+  /// z of each head, [heads].
+  Tensor reach() const;
+  /// clip((ramp + z - distance) / ramp, 0, 1) of each edge and head.
+  Tensor edge_weights(const Tensor& distances) const;
+
   GraphSelfAttentionOptions options_;
 };
 

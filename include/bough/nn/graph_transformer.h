@@ -1,11 +1,13 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
 #include "bough/graph/needed_nodes.h"
 #include "bough/nn/graph_self_attention.h"
 #include "bough/nn/layers.h"
+#include "bough/nn/rounds.h"
 
 namespace bough::nn {
 
@@ -23,6 +25,7 @@ struct GraphTransformerLayerOptions {
   GraphSelfAttentionOptions::Scale scale = GraphSelfAttentionOptions::Scale::head_dim;
   double relation_deviation = 0.1;
   double output_gain = 1;  ///< of the last projection of each part; 1 / sqrt(2 layers) keeps deep sums level
+  std::optional<SoftSpan> soft_span = {};  ///< of graphs whose heads learn how far they reach
 };
 
 /// One layer: Z = norm(H + attention(H)), H' = norm(Z + feed_forward(Z)), as the paper has it; or, with pre_norm,
@@ -35,13 +38,15 @@ class GraphTransformerLayer : public Module {
   Tensor forward(const Graph& graph, const Tensor& h) const;
   /// On a part of a graph: rows of view.sources -> rows of view.destinations.
   Tensor forward(const LayerView& view, const Tensor& sources) const;
+  /// One round: rows held before -> rows held after. `outside` are rows that are read in front of those held.
+  Tensor forward(const Round& round, const Tensor& held, const Tensor& outside = {}) const;
 
   GraphSelfAttention attention;
   FeedForward feed_forward;
   LayerNorm attention_norm, feed_forward_norm;
 
  private:
-  Tensor run(const Graph& graph, const Tensor& sources, const Tensor& rows) const;
+  Tensor update(std::span<const Graph> graphs, const Tensor& nodes, const AttentionRows& rows) const;
 
   Dropout dropout_;
   bool pre_norm_;
@@ -50,6 +55,21 @@ class GraphTransformerLayer : public Module {
 struct GraphTransformerOptions {
   std::int64_t layers = 1;
   GraphTransformerLayerOptions layer = {};
+  std::int64_t stages = 1;     ///< of the graph: each has its own parameters in every layer
+  bool trained_start = false;  ///< nodes that are no tokens start from a trained vector instead of zeros
+};
+
+/// What each layer saw of earlier tokens: one tensor a layer, without gradient.
+struct SegmentMemory {
+  std::vector<Tensor> layers;
+};
+
+struct ForwardOptions {
+  /// For graphs that read rows from outside: read from here, and replaced by what the next segment should read. An
+  /// empty one fits a graph that reads nothing yet.
+  SegmentMemory* memory = nullptr;
+  /// Called with the read-out rows after each layer but the last, before any last normalisation.
+  std::function<void(std::int64_t layer, const Tensor& readout)> after_layer = {};
 };
 
 /// A stack of layers over one graph; with pre_norm a last normalisation follows.
@@ -57,20 +77,39 @@ class GraphTransformer : public Module {
  public:
   explicit GraphTransformer(const GraphTransformerOptions& options);
 
-  /// h [num_nodes, dim] -> [num_nodes, dim].
+  /// h [num_nodes, dim] -> [num_nodes, dim]; all nodes, one stage.
   Tensor forward(const Graph& graph, const Tensor& h) const;
   /// Only what is read is computed: h holds the rows of needed.layers.front().sources; the result the read-out nodes in
   /// the order asked for. The same as those rows of the full result, to rounding. ConfigError if the number of layers
   /// differs.
   Tensor forward(const NeededNodes& needed, const Tensor& h) const;
+  /// Any attention graph: token inputs [num_tokens, dim] -> the read-out nodes. Head groups, stages, memory and learned
+  /// spans are as the graph has them; other nodes start from zeros or the trained start. Equal, to rounding, to
+  /// computing all nodes. ConfigError if layers, stages or soft span are not those of the model.
+  Tensor forward(const Rounds& rounds, const Tensor& tokens, const ForwardOptions& options = {}) const;
 
-  std::int64_t num_layers() const { return static_cast<std::int64_t>(layers_.size()); }
-  GraphTransformerLayer& layer(std::int64_t index) { return *layers_.at(static_cast<std::size_t>(index)); }
+  /// Mean over the layers of GraphSelfAttention::span_penalty.
+  Tensor span_penalty() const;
 
- private:
+  const GraphTransformerOptions& options() const { return options_; }
+  std::int64_t num_layers() const { return options_.layers; }
+  const GraphTransformerLayer& layer(std::int64_t index, std::int64_t stage = 0) const {
+    return *layers_.at(static_cast<std::size_t>(index * options_.stages + stage));
+  }
+  GraphTransformerLayer& layer(std::int64_t index, std::int64_t stage = 0) {
+    return *layers_.at(static_cast<std::size_t>(index * options_.stages + stage));
+  }
+  /// What follows the last layer: the normalisation that pre_norm needs, else nothing. For those who run the layers
+  /// themselves.
   Tensor finish(const Tensor& h) const { return final_norm_ == nullptr ? h : final_norm_->forward(h); }
 
-  std::vector<std::unique_ptr<GraphTransformerLayer>> layers_;
+  Tensor start;  ///< [1, dim], or undefined
+
+ private:
+  void require_fit(const Rounds& rounds, const Tensor& tokens) const;
+
+  GraphTransformerOptions options_;
+  std::vector<std::unique_ptr<GraphTransformerLayer>> layers_;  ///< by layer, then stage
   std::unique_ptr<LayerNorm> final_norm_;
 };
 
