@@ -35,6 +35,7 @@
 #include "bough/graph/plan.h"
 #include "bough/nn/averaging.h"
 #include "bough/nn/checkpoint.h"
+#include "bough/nn/gat_layer.h"
 #include "bough/nn/graph_self_attention.h"
 #include "bough/nn/graph_transformer.h"
 #include "bough/nn/graph_transformer_decoder.h"
