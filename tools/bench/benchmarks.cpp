@@ -12,6 +12,11 @@ const std::vector<Benchmark>& benchmarks() {
       {"graph_build", "causal partition graphs with relations and both formats, against plain loops", run_graph_build},
       {"graph_conversion", "edge lists to CSC and CSR, against a serial counting sort", run_graph_conversion},
       {"row_operations", "norms, softmax, losses, gather and scatter, against a plain copy", run_row_operations},
+      {"sequence_length",
+       "a model of 6 layers on 8192 tokens cut into sequences; peers/sequence_length.py runs torch beside",
+       run_sequence_length},
+      {"train_step", "a step with only what is read against one with all nodes, and what a small step costs by itself",
+       run_train_step},
   };
   return all;
 }

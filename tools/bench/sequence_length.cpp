@@ -1,0 +1,53 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "tools/bench/benchmark.h"
+#include "tools/bench/model.h"
+
+namespace bough::bench {
+namespace {
+
+struct Pattern {
+  std::string name;
+  nlohmann::json specification;
+};
+
+const std::vector<Pattern>& patterns() {
+  static const std::vector<Pattern> all = {
+      {"full", {{"kind", "full"}, {"max_distance", 0}}}, {"bpt_k1", {{"kind", "bpt"}, {"k", 1}}},
+      {"bpt_k4", {{"kind", "bpt"}, {"k", 4}}},           {"bpt_k16", {{"kind", "bpt"}, {"k", 16}}},
+      {"bpt_k64", {{"kind", "bpt"}, {"k", 64}}},
+  };
+  return all;
+}
+
+}  // namespace
+
+void run_sequence_length(const Options& options, const Report& report) {
+  // A step takes seconds, so that few of them say enough.
+  const Options few{.repeats = std::min(options.repeats, 2)};
+  for (const std::int64_t length : {512, 1024, 2048, 4096, 8192}) {
+    for (const Pattern& pattern : patterns()) {
+      const std::string prefix = fmt::format("n={} {}", length, pattern.name);
+      if (!may_be_selected(options, prefix)) continue;
+      BatchModel model(pattern.specification, {.length = length});
+      for (const bool training : {false, true}) {
+        const std::string name = fmt::format("{} {}", prefix, training ? "training" : "inference");
+        if (!selected(options, name)) continue;
+        const auto step = [&] { training ? model.train() : model.infer(); };
+        const auto peak = static_cast<double>(peak_bytes_of(step));
+        const double milliseconds = measure(few, step);
+        const double rate = model.tokens() / milliseconds * 1e3;
+        report({.case_name = name,
+                .milliseconds = milliseconds,
+                .note = fmt::format("{:.0f} tokens a second, {:.0f} MB at the peak", rate, peak / 1e6),
+                .figures = {{"tokens_per_second", rate}, {"peak_bytes", peak}}});
+      }
+    }
+  }
+}
+
+}  // namespace bough::bench
