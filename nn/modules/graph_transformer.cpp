@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "bough/autograd/autograd.h"
+#include "bough/autograd/recompute.h"
 #include "bough/core/errors.h"
 #include "bough/ops/arithmetic.h"
 #include "bough/ops/arrange.h"
@@ -29,6 +30,20 @@ Tensor outside_rows(const Rounds& rounds, const SegmentMemory* memory, std::size
                                                       rounds.num_outside, tokens.size(1), to_string(rows.shape())));
   }
   return rows;
+}
+
+/// A layer on a graph or a part of one; `checkpointed`: keeping nothing but its inputs for backward.
+template <typename Part, typename... Inputs>
+Tensor run(const GraphTransformerLayer& layer, bool checkpointed, const Part& part, const Inputs&... inputs) {
+  if (!checkpointed) return layer.forward(part, inputs...);
+  return recompute(
+      [&layer, part](const std::vector<Tensor>& given) {
+        if constexpr (sizeof...(inputs) == 1)
+          return layer.forward(part, given[0]);
+        else
+          return layer.forward(part, given[0], given[1]);
+      },
+      {inputs...});
 }
 
 }  // namespace
@@ -115,7 +130,7 @@ GraphTransformer::GraphTransformer(const GraphTransformerOptions& options) : opt
 
 Tensor GraphTransformer::forward(const Graph& graph, const Tensor& h) const {
   Tensor state = h;
-  for (const auto& layer : layers_) state = layer->forward(graph, state);
+  for (const auto& layer : layers_) state = run(*layer, options_.checkpoint_layers, graph, state);
   return finish(state);
 }
 
@@ -125,7 +140,9 @@ Tensor GraphTransformer::forward(const NeededNodes& needed, const Tensor& h) con
                                                        needed.layers.size(), layers_.size()));
   }
   Tensor state = h;
-  for (std::size_t i = 0; i < layers_.size(); ++i) state = layers_[i]->forward(needed.layers[i], state);
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    state = run(*layers_[i], options_.checkpoint_layers, needed.layers[i], state);
+  }
   return finish(gather_rows(state, index_tensor(needed.readout_rows)));
 }
 
@@ -163,8 +180,8 @@ Tensor GraphTransformer::forward(const Rounds& rounds, const Tensor& tokens, con
           gather_rows(outside.defined() ? concatenate({outside, held}, 0) : held, rounds.remembered_rows).detach());
     }
     for (std::size_t stage = 0; stage < rounds.layers[i].size(); ++stage) {
-      held = layer(static_cast<std::int64_t>(i), static_cast<std::int64_t>(stage))
-                 .forward(rounds.layers[i][stage], held, outside);
+      held = run(layer(static_cast<std::int64_t>(i), static_cast<std::int64_t>(stage)), options_.checkpoint_layers,
+                 rounds.layers[i][stage], held, outside);
     }
     const bool last = i + 1 == rounds.layers.size();
     if (last || options.after_layer) {

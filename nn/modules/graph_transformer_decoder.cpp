@@ -10,6 +10,7 @@ namespace bough::nn {
 namespace {
 
 GraphSelfAttentionOptions attention_options(const GraphTransformerLayerOptions& options, std::int64_t num_relations) {
+  if (options.soft_span) throw ConfigError("graph transformer decoder", "has no soft span; leave soft_span out");
   return {.dim = options.dim,
           .heads = options.heads,
           .num_relations = num_relations,

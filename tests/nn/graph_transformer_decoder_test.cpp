@@ -152,6 +152,9 @@ TEST(GraphTransformerDecoder, NamesWhatDoesNotFit) {
   EXPECT_THROW(model.forward(graph, cross, h, h), ShapeError);
   EXPECT_THROW(model.forward(graph, cross, encoded, encoded), ShapeError);
   EXPECT_THROW(model.forward(graph, cross, h, zeros({cross.num_src(), 8})), ShapeError);
+  GraphTransformerDecoderOptions spanned = setting.options();
+  spanned.layer.soft_span = SoftSpan{};
+  EXPECT_THROW(GraphTransformerDecoder{spanned}, ConfigError);
   EXPECT_THROW(GraphTransformerDecoder({.layers = 0, .layer = setting.options().layer}), ConfigError);
 }
 

@@ -57,6 +57,9 @@ struct GraphTransformerOptions {
   GraphTransformerLayerOptions layer = {};
   std::int64_t stages = 1;     ///< of the graph: each has its own parameters in every layer
   bool trained_start = false;  ///< nodes that are no tokens start from a trained vector instead of zeros
+  /// Each layer runs again in backward instead of keeping its tensors: the same gradients for less memory and more
+  /// time. The model must then live until backward is done, in the same mode. See recompute.
+  bool checkpoint_layers = false;
 };
 
 /// What each layer saw of earlier tokens: one tensor a layer, without gradient.
