@@ -1,0 +1,83 @@
+"""What the peers of attention.py share: the graphs of its cases, and answering one order after the other."""
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+HEADS, WIDTH = 8, 64
+LARGE_NODES, LARGE_EDGES = 100_000, 2_000_000
+
+
+def built(bough, specification):
+    import numpy
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "graph.npz")
+        subprocess.run([bough, "graph", json.dumps(specification), "--npz", path], check=True)
+        return dict(numpy.load(path))
+
+
+def edges_of(bough, case):
+    """src, dst, relations (or None), number of nodes, number of tokens."""
+    import numpy
+    if case in ("random", "power_law"):
+        random = numpy.random.default_rng(1)
+        skew = 1 if case == "random" else 3
+        src, dst = ((random.random(LARGE_EDGES) ** skew * LARGE_NODES).astype(numpy.int32) for _ in range(2))
+        return src, dst, None, LARGE_NODES, LARGE_NODES
+    kind, length = case.split(" n=")
+    specification = {"kind": "full", "length": int(length), "causal": True}
+    if kind.startswith("bpt_k"):
+        specification.update(kind="bpt", k=int(kind.removeprefix("bpt_k")), alignment="slot")
+    graph = built(bough, specification)
+    relations = graph["edge_types"] if kind.startswith("bpt_k") else None
+    return graph["src"], graph["dst"], relations, int(graph["dst"].max()) + 1, int(length)
+
+
+def median_of(call, repeats):
+    """The first call is not counted, unless it shows that the others would take too long."""
+    times = []
+    for _ in range(repeats + 1):
+        start = time.perf_counter()
+        call()
+        times.append(1e3 * (time.perf_counter() - start))
+        if times[0] > 1e4:
+            break
+    return statistics.median(times[1:] or times)
+
+
+def serve(prepare):
+    """prepare(peer, case, bough) gives {pass: call}; the threads come last on the command line."""
+    answers = os.dup(1)  # libraries print hints to standard output
+    os.dup2(2, 1)
+    import torch
+    peer, case, bough, threads = sys.argv[1:]
+    torch.set_num_threads(int(threads))
+    torch.manual_seed(1)
+    calls = prepare(peer, case, bough)
+    with os.fdopen(answers, "w") as out:
+        for line in sys.stdin:
+            order = json.loads(line)
+            call = calls.get(order["pass"])
+            milliseconds = median_of(call, order["repeats"]) if call else None
+            print(json.dumps({"milliseconds": milliseconds}), file=out, flush=True)
+
+
+def inputs(torch, rows):
+    """q, k, v and the gradient of the result; sizes of the first two dimensions are swapped by who needs it."""
+    return [torch.randn(rows, HEADS, WIDTH) for _ in range(4)]
+
+
+def both_passes(torch, forward, leaves, gradient):
+    def without_tape():
+        with torch.no_grad():
+            forward()
+
+    def both():
+        for leaf in leaves:
+            leaf.requires_grad_(True)
+        torch.autograd.grad(forward(), leaves, gradient)
+
+    return {"forward": without_tape, "forward+backward": both}
