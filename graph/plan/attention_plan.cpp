@@ -144,6 +144,9 @@ AttentionPlan make_attention_plan(const Graph& graph, bool with_relations) {
     summary.tile_edges += tile.draft.num_edges();
   }
   summary.row_edges = graph.num_edges() - summary.tile_edges;
+  for (std::int64_t row = 0; row < graph.num_dst(); ++row) {
+    summary.rows_left += tiled[index(row)] == 0 && edges.degree(row) > 0;
+  }
   summary.split_rows = static_cast<std::int64_t>(plan.split_rows.size() + plan.rows.split_rows.size());
   summary.windows = static_cast<std::int64_t>(plan.windows.size());
   summary.window_sources = static_cast<std::int64_t>(plan.window_sources.size());
@@ -172,7 +175,7 @@ std::string to_string(const AttentionPlanSummary& s) {
       "columns          {} ({:.1f} a tile)\n"
       "fill             {:.2f}\n"
       "edges in tiles   {} ({:.1f}%)\n"
-      "edges in rows    {}\n"
+      "left to rows     {} rows, {} edges\n"
       "rows in parts    {}\n"
       "windows          {} ({} sources)\n"
       "relation books   {} entries\n"
@@ -181,8 +184,8 @@ std::string to_string(const AttentionPlanSummary& s) {
       "milliseconds     {:.2f}\n",
       s.tiles, s.segment_tiles, s.columns,
       s.tiles == 0 ? 0.0 : static_cast<double>(s.columns) / static_cast<double>(s.tiles), s.fill(), s.tile_edges,
-      100 * s.tiled_share(), s.row_edges, s.split_rows, s.windows, s.window_sources, s.book_relations, s.strands,
-      s.bytes, s.milliseconds);
+      100 * s.tiled_share(), s.rows_left, s.row_edges, s.split_rows, s.windows, s.window_sources, s.book_relations,
+      s.strands, s.bytes, s.milliseconds);
 }
 
 }  // namespace bough

@@ -117,7 +117,7 @@ class MemoryParts {
 /// What the scores of tiles are computed from: keys of the window for some heads, and the queries of one tile and head.
 template <typename T>
 struct TileInputs {
-  static constexpr std::int64_t most_columns = 260;   ///< of a piece, filled up to a multiple of column_multiple
+  static constexpr std::int64_t most_columns = 132;   ///< of a piece, filled up to a multiple of column_multiple
   static constexpr std::int64_t margin = tile_lanes;  ///< before and after the products of a lane with the book
 
   template <class D>

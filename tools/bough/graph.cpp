@@ -11,6 +11,7 @@
 #include "bough/graph/draw.h"
 #include "bough/graph/graph_generator.h"
 #include "bough/graph/io.h"
+#include "bough/graph/plan.h"
 #include "bough/graph/plugin.h"
 #include "bough/graph/statistics.h"
 #include "src/core/files.h"
@@ -24,6 +25,7 @@ struct GraphOptions {
   std::vector<std::string> plugins;
   bool edges = false;
   bool stats = false;
+  bool plan = false;
   bool json = false;
   std::string svg;
   std::string html;
@@ -125,6 +127,34 @@ void print_statistics(const BuiltGraph& built, bool json) {
   fmt::print("build time    {:.3f} ms with both formats\n", built.milliseconds);
 }
 
+/// How attention will walk over the graph, or over each of its head groups: one summary or JSON line each.
+void print_plan(const AttentionGraph& graph, bool json) {
+  std::vector<Graph> parts(graph.head_groups.begin(), graph.head_groups.end());
+  if (parts.empty()) parts.push_back(graph.graph);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const AttentionPlanSummary plan = attention_plan_summary(parts[i], !parts[i].edge_types().empty());
+    if (json) {
+      const nlohmann::ordered_json values = {{"tiles", plan.tiles},
+                                             {"segment_tiles", plan.segment_tiles},
+                                             {"columns", plan.columns},
+                                             {"fill", plan.fill()},
+                                             {"tile_edges", plan.tile_edges},
+                                             {"tiled_share", plan.tiled_share()},
+                                             {"rows_left", plan.rows_left},
+                                             {"row_edges", plan.row_edges},
+                                             {"split_rows", plan.split_rows},
+                                             {"windows", plan.windows},
+                                             {"strands", plan.strands},
+                                             {"bytes", plan.bytes},
+                                             {"plan_milliseconds", plan.milliseconds}};
+      fmt::print("{}\n", values.dump());
+      continue;
+    }
+    if (parts.size() > 1) fmt::print("head group {}\n", i);
+    fmt::print("{}", to_string(plan));
+  }
+}
+
 void write_file(const std::string& path, const std::string& text) {
   AtomicFileWriter writer(path);
   writer.write(text.data(), text.size());
@@ -152,7 +182,8 @@ void run_graph(const GraphOptions& options) {
   if (!options.html.empty()) write_file(options.html, draw_html(built.graph, drawing(options, built.graph)));
   if (!options.npz.empty()) save_graph(options.npz, built.graph.graph);
   if (options.edges) return print_edges(built.graph);
-  if (options.stats || options.json || !writes) print_statistics(built, options.json);
+  if (options.plan) print_plan(built.graph, options.json);
+  if (options.stats || (!options.plan && (options.json || !writes))) print_statistics(built, options.json);
 }
 
 }  // namespace
@@ -170,6 +201,8 @@ void add_graph_command(Commands& commands) {
   CLI::Option* edges =
       command.add_flag("--edges", options->edges, "Print JSON with all edges, sorted by dst, then src");
   command.add_flag("--stats", options->stats, "Print figures (what it does if nothing else is asked for)")
+      ->excludes(edges);
+  command.add_flag("--plan", options->plan, "Print how attention will compute on it: dense tiles, rows, memory, time")
       ->excludes(edges);
   command.add_flag("--json", options->json, "Print the figures as JSON");
   command.add_option("--svg", options->svg, "Draw what a token attends to")->type_name("FILE");

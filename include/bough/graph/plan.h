@@ -13,7 +13,8 @@ struct AttentionPlanSummary {
   std::int64_t segment_tiles = 0;   ///< of these: parts of rows that share sources with rows far away
   std::int64_t columns = 0;         ///< sources of all tiles together
   std::int64_t tile_edges = 0;      ///< edges in tiles
-  std::int64_t row_edges = 0;       ///< edges left to the row kernel
+  std::int64_t rows_left = 0;       ///< rows with edges that are left to the row kernel
+  std::int64_t row_edges = 0;       ///< their edges
   std::int64_t split_rows = 0;      ///< rows that are computed in parts and merged
   std::int64_t windows = 0;         ///< sets of sources copied into the cache together
   std::int64_t window_sources = 0;  ///< sources copied, all windows together
