@@ -90,4 +90,22 @@ Tensor sinusoidal_positions(std::int64_t length, std::int64_t dim) {
   return table;
 }
 
+LearnedPositions::LearnedPositions(const LearnedPositionsOptions& options)
+    : weight(normal({positive("learned positions", "max_length", options.max_length),
+                     positive("learned positions", "dim", options.dim)},
+                    options.standard_deviation)) {
+  add_parameter("weight", weight);
+}
+
+Tensor LearnedPositions::forward(std::int64_t length) const {
+  if (length < 0 || length > weight.size(0)) {
+    throw ConfigError("learned positions",
+                      fmt::format("a sequence of {} tokens does not fit the {} positions there are; raise max_length",
+                                  length, weight.size(0)));
+  }
+  return weight.rows(0, length);
+}
+
+Tensor LearnedPositions::forward(const Tensor& positions) const { return embedding(weight, positions); }
+
 }  // namespace bough::nn

@@ -37,7 +37,7 @@ Optimizer::Optimizer(Module::NamedTensors parameters, double learning_rate, doub
   }
 }
 
-double Optimizer::step() {
+double Optimizer::step(double gradient_scale) {
   std::vector<Slot*> ready;
   std::vector<Tensor> gradients;
   for (Slot& slot : slots_) {
@@ -46,14 +46,14 @@ double Optimizer::step() {
       gradients.push_back(gradient);
     }
   }
-  const double norm = global_norm(gradients);
+  const double norm = std::abs(gradient_scale) * global_norm(gradients);
   if (!std::isfinite(norm)) {
     throw Error("optimizer",
                 fmt::format("the norm of the gradients is {} at step {}; the loss has overflowed or is not a "
                             "number, a lower learning rate or clipping helps",
                             norm, steps_ + 1));
   }
-  const double gradient_scale = clip_norm_ > 0 && norm > clip_norm_ ? clip_norm_ / norm : 1;
+  if (clip_norm_ > 0 && norm > clip_norm_) gradient_scale *= clip_norm_ / norm;
   ++steps_;
   if (!ready.empty()) update(ready, gradient_scale, steps_);
   return norm;

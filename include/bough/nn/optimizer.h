@@ -16,9 +16,9 @@ class Optimizer {
   Optimizer(const Optimizer&) = delete;
   Optimizer& operator=(const Optimizer&) = delete;
 
-  /// Returns the global norm of the gradients before clipping. With a limit the gradients are scaled down to it on the
-  /// fly; a norm that is not finite is an Error and changes nothing.
-  double step();
+  /// Takes the gradients times gradient_scale. Returns their global norm, so scaled, before clipping. With a limit they
+  /// are scaled down to it on the fly; a norm that is not finite is an Error and changes nothing.
+  double step(double gradient_scale = 1);
   void clear_grad();
 
   double learning_rate() const { return learning_rate_; }
