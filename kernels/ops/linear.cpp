@@ -75,13 +75,48 @@ Gradients linear_gradients(const LayerSizes& sizes, const Shape& shape_x, Activa
   return gradients;
 }
 
+std::int64_t rows_of(const Tensor& x) {
+  return Shape(x.shape().extents().first(static_cast<std::size_t>(x.rank() - 1))).elements();
+}
+
+/// Inputs are x, then weight and bias of each part; saved are x, then the weights.
+Gradients part_gradients(const std::vector<LayerSizes>& parts, const Shape& shape_x, const BackwardCall& call) {
+  Gradients gradients(1 + 2 * parts.size());
+  on_device("linear_parts", call.gradient(), [&]<typename T>(auto backend, TypeTag<T>) {
+    const Tensor& like = call.gradient();
+    const auto make = [&](const Shape& shape) { return Tensor::empty(shape, like.dtype(), like.device()); };
+    Tensor dx = call.needs(0) ? make(shape_x) : Tensor();
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      const auto [rows, in, out] = parts[i];
+      const auto dy = dense_matrix<const T>(call.gradient(i).template data<T>(), rows, out);
+      // dx = sum over the parts of dy w, dw = dy^T x, dbias = sum of the rows of dy
+      if (dx.defined()) {
+        gemm(backend, dy, dense_matrix<const T>(call.saved(1 + i).template data<T>(), out, in),
+             dense_matrix(dx.data<T>(), rows, in), {.accumulate = i > 0});
+      }
+      if (call.needs(1 + 2 * i)) {
+        Tensor dweight = make({out, in});
+        gemm(backend, dy.transposed(), dense_matrix<const T>(call.saved(0).template data<T>(), rows, in),
+             dense_matrix(dweight.data<T>(), out, in));
+        gradients[1 + 2 * i] = dweight;
+      }
+      if (call.needs(2 + 2 * i)) {
+        Tensor dbias = make({out});
+        column_sums(backend, Rows<const T>{call.gradient(i).template data<T>(), rows, out}, dbias.data<T>());
+        gradients[2 + 2 * i] = dbias;
+      }
+    }
+    if (dx.defined()) gradients[0] = dx;
+  });
+  return gradients;
+}
+
 }  // namespace
 
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Activation activation) {
   require_layer(x, weight, bias);
   Tensor y = Tensor::empty(x.shape().with(-1, weight.size(0)), x.dtype(), x.device());
-  const LayerSizes sizes{Shape(x.shape().extents().first(static_cast<std::size_t>(x.rank() - 1))).elements(),
-                         weight.size(1), weight.size(0)};
+  const LayerSizes sizes{rows_of(x), weight.size(1), weight.size(0)};
   const bool keep_z = activation == Activation::gelu && should_record({x, weight, bias});
   Tensor z = keep_z ? empty_like(y) : Tensor();
   on_device("linear", x, [&]<typename T>(auto backend, TypeTag<T>) {
@@ -103,6 +138,37 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Activat
        .backward = [sizes, activation, shape_x = x.shape()](
                        const BackwardCall& call) { return linear_gradients(sizes, shape_x, activation, call); }},
       y);
+}
+
+std::vector<Tensor> linear_parts(const Tensor& x, const std::vector<LinearPart>& parts) {
+  if (parts.empty()) throw ShapeError("linear_parts", "there must be at least one part");
+  std::vector<LayerSizes> sizes;
+  std::vector<Tensor> inputs{x}, results;
+  bool any_weight = false;
+  for (const LinearPart& part : parts) {
+    require_layer(x, part.weight, part.bias);
+    sizes.push_back({rows_of(x), part.weight.size(1), part.weight.size(0)});
+    inputs.insert(inputs.end(), {part.weight, part.bias});
+    results.push_back(Tensor::empty(x.shape().with(-1, part.weight.size(0)), x.dtype(), x.device()));
+    any_weight = any_weight || part.weight.requires_grad();
+  }
+  on_device("linear_parts", x, [&]<typename T>(auto backend, TypeTag<T>) {
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      const auto [rows, in, out] = sizes[i];
+      gemm(backend, dense_matrix<const T>(x.data<T>(), rows, in),
+           dense_matrix<const T>(parts[i].weight.template data<T>(), out, in).transposed(),
+           dense_matrix(results[i].template data<T>(), rows, out),
+           {.bias = parts[i].bias.defined() ? parts[i].bias.template data<T>() : nullptr});
+    }
+  });
+  std::vector<Tensor> saved{any_weight ? x : Tensor()};
+  for (const LinearPart& part : parts) saved.push_back(x.requires_grad() ? part.weight : Tensor());
+  return record({.name = "linear_parts",
+                 .inputs = std::move(inputs),
+                 .saved = std::move(saved),
+                 .backward = [sizes, shape_x = x.shape()](
+                                 const BackwardCall& call) { return part_gradients(sizes, shape_x, call); }},
+                std::move(results));
 }
 
 }  // namespace bough

@@ -38,9 +38,12 @@ LinearOptions projection(const GraphSelfAttentionOptions& options, double gain =
 Tensor pick(const Tensor& x, const Tensor& rows) { return rows.defined() ? gather_rows(x, rows) : x; }
 
 /// The picked rows, projected: before picking if rows are picked more than once, else after.
-Tensor project(const Linear& projection, const Tensor& nodes, const Tensor& rows) {
+std::vector<Tensor> project(const std::vector<LinearPart>& parts, const Tensor& nodes, const Tensor& rows) {
   const bool picks_few = rows.defined() && rows.size(0) < nodes.size(0);
-  return picks_few ? projection.forward(pick(nodes, rows)) : pick(projection.forward(nodes), rows);
+  if (picks_few) return linear_parts(pick(nodes, rows), parts);
+  std::vector<Tensor> projected = linear_parts(nodes, parts);
+  for (Tensor& one : projected) one = pick(one, rows);
+  return projected;
 }
 
 }  // namespace
@@ -66,7 +69,9 @@ GraphSelfAttention::GraphSelfAttention(const GraphSelfAttentionOptions& options)
   }
 }
 
-Tensor GraphSelfAttention::forward(const Graph& graph, const Tensor& h) const { return forward(graph, h, h); }
+Tensor GraphSelfAttention::forward(const Graph& graph, const Tensor& h) const {
+  return forward(std::span(&graph, 1), h, AttentionRows{});
+}
 
 Tensor GraphSelfAttention::forward(const Graph& graph, const Tensor& sources, const Tensor& destinations) const {
   return forward(std::span(&graph, 1), sources, destinations);
@@ -74,26 +79,32 @@ Tensor GraphSelfAttention::forward(const Graph& graph, const Tensor& sources, co
 
 Tensor GraphSelfAttention::forward(std::span<const Graph> graphs, const Tensor& sources,
                                    const Tensor& destinations) const {
-  return attend(graphs, query.forward(destinations), key.forward(sources), value.forward(sources), {});
+  std::vector<Tensor> keys = linear_parts(sources, {key.part(), value.part()});
+  return attend(graphs, {query.forward(destinations), std::move(keys[0]), std::move(keys[1])}, {});
 }
 
 Tensor GraphSelfAttention::forward(std::span<const Graph> graphs, const Tensor& nodes,
                                    const AttentionRows& rows) const {
-  return attend(graphs, project(query, nodes, rows.destinations), project(key, nodes, rows.sources),
-                project(value, nodes, rows.sources), rows.distances);
+  const bool same_rows = !rows.sources.defined() && !rows.destinations.defined();
+  if (same_rows) return attend(graphs, linear_parts(nodes, {query.part(), key.part(), value.part()}), rows.distances);
+  std::vector<Tensor> qkv = project({query.part()}, nodes, rows.destinations);
+  for (Tensor& one : project({key.part(), value.part()}, nodes, rows.sources)) qkv.push_back(std::move(one));
+  return attend(graphs, std::move(qkv), rows.distances);
 }
 
-Tensor GraphSelfAttention::attend(std::span<const Graph> graphs, const Tensor& q, const Tensor& k, const Tensor& v,
+Tensor GraphSelfAttention::attend(std::span<const Graph> graphs, std::vector<Tensor> qkv,
                                   const Tensor& distances) const {
   const std::int64_t head_dim = options_.dim / options_.heads;
-  const auto heads = [&](const Tensor& x) { return x.reshape({x.size(0), options_.heads, head_dim}); };
+  const std::int64_t destinations = qkv[0].size(0);
+  for (Tensor& x : qkv) x = x.reshape({x.size(0), options_.heads, head_dim});
   const std::int64_t scaled_by = options_.scale == GraphSelfAttentionOptions::Scale::dim ? options_.dim : head_dim;
-  const Tensor attended = graph_attention(graphs, heads(q), heads(k), heads(v),
+  const Tensor attended = graph_attention(graphs, qkv[0], qkv[1], qkv[2],
                                           {.relation_keys = relation_keys,
                                            .edge_weights = edge_weights(distances),
                                            .scale = 1 / std::sqrt(static_cast<double>(scaled_by)),
                                            .dropout = is_training() ? options_.dropout : 0});
-  return output.forward(attended.reshape({q.size(0), options_.dim}));
+  qkv.clear();  // without a tape their memory is free for the projection
+  return output.forward(attended.reshape({destinations, options_.dim}));
 }
 
 Tensor GraphSelfAttention::reach() const {

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
+#include "bough/autograd/autograd.h"
 #include "bough/core/errors.h"
 #include "bough/nn/init.h"
 #include "bough/ops/dropout.h"
@@ -76,7 +78,21 @@ FeedForward::FeedForward(const FeedForwardOptions& options)
   add_module("dropout", dropout_);
 }
 
-Tensor FeedForward::forward(const Tensor& x) const { return outer_.forward(dropout_.forward(inner_.forward(x))); }
+Tensor FeedForward::forward(const Tensor& x) const {
+  // Rows do not depend on each other: where nothing is kept for backward, the wide hidden layer of a few of them at a
+  // time stays in the cache and out of the peak.
+  constexpr std::int64_t block = 1024;
+  const bool dropping = is_training() && dropout_.p() > 0;
+  if (grad_enabled() || dropping || x.rank() != 2 || x.size(0) <= block) {
+    return outer_.forward(dropout_.forward(inner_.forward(x)));
+  }
+  Tensor result = Tensor::empty({x.size(0), outer_.weight.size(0)}, x.dtype(), x.device());
+  for (std::int64_t begin = 0; begin < x.size(0); begin += block) {
+    const std::int64_t end = std::min(x.size(0), begin + block);
+    result.rows(begin, end).assign(outer_.forward(inner_.forward(x.rows(begin, end))));
+  }
+  return result;
+}
 
 Tensor sinusoidal_positions(std::int64_t length, std::int64_t dim) {
   Tensor table = Tensor::empty({length, positive("sinusoidal_positions", "dim", dim)});

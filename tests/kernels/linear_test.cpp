@@ -4,7 +4,10 @@
 #include "bough/autograd/autograd.h"
 #include "bough/core/errors.h"
 #include "bough/core/memory.h"
+#include "bough/ops/arithmetic.h"
+#include "bough/ops/arrange.h"
 #include "bough/ops/matmul.h"
+#include "bough/ops/reduce.h"
 #include "kernels/reference/matmul.h"
 #include "tests/support/compare.h"
 #include "tests/support/gradient.h"
@@ -138,6 +141,46 @@ TEST(Linear, IsBitwiseEqualForOneTwoAndSevenThreads) {
       return std::vector<Tensor>{y.detach(), input.grad(), weight.grad(), bias.grad()};
     });
   }
+}
+
+std::vector<LinearPart> three_parts(DType dtype) {
+  return {{random_tensor({5, 7}, dtype, 2), random_tensor({5}, dtype, 3)},
+          {random_tensor({4, 7}, dtype, 4)},
+          {random_tensor({6, 7}, dtype, 5), random_tensor({6}, dtype, 6)}};
+}
+
+TEST(LinearParts, GiveTheBitsOfLinearOneByOne) {
+  const Tensor x = random_tensor({3, 11, 7}, DType::float32, 1);
+  const std::vector<LinearPart> parts = three_parts(DType::float32);
+  const std::vector<Tensor> together = linear_parts(x, parts);
+  ASSERT_EQ(together.size(), 3U);
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    expect_same_bits(together[i], linear(x, parts[i].weight, parts[i].bias));
+}
+
+TEST(LinearParts, GradientMatchesFiniteDifferences) {
+  const std::vector<LinearPart> parts = three_parts(DType::float64);
+  const auto f = [](const std::vector<Tensor>& in) {
+    const auto y = linear_parts(in[0], {{in[1], in[2]}, {in[3]}, {in[4], in[5]}});
+    return concatenate({square(y[0]), y[1], square(y[2])}, 1);
+  };
+  EXPECT_TRUE(gradcheck(f, {random_tensor({3, 7}, DType::float64, 1), parts[0].weight, parts[0].bias, parts[1].weight,
+                            parts[2].weight, parts[2].bias}));
+}
+
+TEST(LinearParts, ThatNobodyReadsGiveZeros) {
+  Tensor x = random_tensor({3, 7}, DType::float32, 1);
+  x.set_requires_grad(true);
+  std::vector<LinearPart> parts = three_parts(DType::float32);
+  for (LinearPart& part : parts) part.weight.set_requires_grad(true);
+  sum(linear_parts(x, parts)[1]).backward();
+  expect_same_bits(parts[0].weight.grad(), zeros({5, 7}));
+  expect_close(x.grad(), matmul(ones({3, 4}), parts[1].weight.detach()));
+}
+
+TEST(LinearParts, NameWhatDoesNotFit) {
+  EXPECT_THROW(linear_parts(zeros({2, 7}), {}), ShapeError);
+  EXPECT_THROW(linear_parts(zeros({2, 7}), {{zeros({5, 7})}, {zeros({5, 6})}}), ShapeError);
 }
 
 }  // namespace

@@ -2,8 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include "bough/autograd/autograd.h"
 #include "bough/core/errors.h"
+#include "bough/core/random.h"
+#include "bough/nn/layers.h"
 #include "tests/nn/two_parts.h"
+#include "tests/support/compare.h"
 
 namespace bough::nn {
 namespace {
@@ -98,6 +102,15 @@ TEST(LoadState, ChecksEverythingBeforeItWritesAnything) {
   type[2].second = ones({2, 3}, DType::float64);
   EXPECT_NE(message(type).find("float64"), std::string::npos);
   EXPECT_EQ(model.scale.to_vector<float>(), std::vector<float>(2, 7)) << "nothing was touched";
+}
+
+TEST(FeedForward, InBlocksWithoutATapeGivesTheSameBits) {
+  manual_seed(4);
+  FeedForward module({.dim = 12, .hidden = 20});
+  const Tensor x = randn({2500, 12});
+  const Tensor whole = module.forward(x);
+  const NoGrad no_grad;
+  test::expect_same_bits(module.forward(x), whole.detach());
 }
 
 }  // namespace

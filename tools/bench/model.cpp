@@ -1,11 +1,14 @@
 #include "tools/bench/model.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <vector>
 
 #include "bough/autograd/autograd.h"
 #include "bough/core/memory.h"
 #include "bough/graph/graph_generator.h"
+#include "bough/graph/plan.h"
+#include "bough/ops/arrange.h"
 #include "bough/ops/rows.h"
 
 namespace bough::bench {
@@ -27,8 +30,7 @@ BatchModel::BatchModel(const nlohmann::json& pattern, const ModelShape& shape)
                         .num_relations = graph_.num_relations()}}),
       rounds_(nn::make_rounds(graph_, {.layers = shape.layers})),
       inputs_(randn({graph_.num_tokens(), shape.dim})),
-      all_inputs_(randn({graph_.graph.num_nodes(), shape.dim})),
-      target_gradient_(randn({graph_.num_tokens(), shape.dim})) {}
+      gradient_(inputs_) {}
 
 void BatchModel::infer() const {
   const NoGrad no_grad;
@@ -37,24 +39,40 @@ void BatchModel::infer() const {
 
 void BatchModel::infer_unpruned() const {
   const NoGrad no_grad;
-  model_.forward(graph_.graph, all_inputs_);
+  model_.forward(graph_.graph, all_inputs());
 }
 
 void BatchModel::train() { backward_from(model_.forward(rounds_, inputs_)); }
 
 void BatchModel::train_unpruned() {
-  backward_from(gather_rows(model_.forward(graph_.graph, all_inputs_), nn::index_tensor(IdArray(graph_.tokens))));
+  backward_from(gather_rows(model_.forward(graph_.graph, all_inputs()), nn::index_tensor(IdArray(graph_.tokens))));
+}
+
+Tensor BatchModel::all_inputs() const {
+  return concatenate({inputs_, zeros({graph_.graph.num_nodes() - graph_.num_tokens(), inputs_.size(1)})}, 0);
 }
 
 void BatchModel::backward_from(const Tensor& y) {
   model_.clear_grad();
-  y.backward({.gradient = target_gradient_});
+  y.backward({.gradient = gradient_});
 }
 
-std::int64_t peak_bytes_of(FunctionRef<void()> call) {
+std::int64_t BatchModel::peak_bytes(FunctionRef<void()> call) const {
   reset_peak_memory();
   call();
-  return memory_statistics().bytes_peak;
+  std::int64_t bytes = memory_statistics().bytes_peak;
+  // Layers share graphs: each is counted once.
+  std::vector<Graph> counted;
+  for (const auto& layer : rounds_.layers) {
+    for (const nn::Round& round : layer) {
+      for (const Graph& graph : round.graphs) {
+        if (std::ranges::any_of(counted, [&](const Graph& other) { return other.same_as(graph); })) continue;
+        counted.push_back(graph);
+        bytes += graph.memory_bytes() + attention_plan_summary(graph, true).bytes;
+      }
+    }
+  }
+  return bytes;
 }
 
 }  // namespace bough::bench

@@ -30,17 +30,18 @@ class BatchModel {
 
   nn::GraphTransformer& model() { return model_; }
   double tokens() const { return static_cast<double>(inputs_.size(0)); }
+  /// Highest bytes during a call: parameters, inputs, activations, the graphs of all layers and their plans.
+  std::int64_t peak_bytes(FunctionRef<void()> call) const;
 
  private:
   void backward_from(const Tensor& y);
+  /// One row for each node of a single sequence, whose tokens come first.
+  Tensor all_inputs() const;
 
   AttentionGraph graph_;
   nn::GraphTransformer model_;
   nn::Rounds rounds_;
-  Tensor inputs_, all_inputs_, target_gradient_;
+  Tensor inputs_, gradient_;
 };
-
-/// Highest bytes of tensors during a call, parameters and inputs included.
-std::int64_t peak_bytes_of(FunctionRef<void()> call);
 
 }  // namespace bough::bench

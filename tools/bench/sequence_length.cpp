@@ -38,7 +38,7 @@ void run_sequence_length(const Options& options, const Report& report) {
         const std::string name = fmt::format("{} {}", prefix, training ? "training" : "inference");
         if (!selected(options, name)) continue;
         const auto step = [&] { training ? model.train() : model.infer(); };
-        const auto peak = static_cast<double>(peak_bytes_of(step));
+        const auto peak = static_cast<double>(model.peak_bytes(step));
         const double milliseconds = measure(few, step);
         const double rate = model.tokens() / milliseconds * 1e3;
         report({.case_name = name,

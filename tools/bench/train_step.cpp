@@ -21,8 +21,8 @@ void compare_pruning(const Options& options, const Report& report) {
       const std::string name = fmt::format("{} {}", prefix, what);
       if (!selected(options, name)) return;
       const Times times = measure_both(few, pruned, unpruned);
-      const auto peak = static_cast<double>(peak_bytes_of(pruned)),
-                 unpruned_peak = static_cast<double>(peak_bytes_of(unpruned));
+      const auto peak = static_cast<double>(model.peak_bytes(pruned)),
+                 unpruned_peak = static_cast<double>(model.peak_bytes(unpruned));
       report({.case_name = name,
               .milliseconds = times.ours,
               .peer = "all nodes",

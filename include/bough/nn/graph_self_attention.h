@@ -65,8 +65,7 @@ class GraphSelfAttention : public Module {
   Tensor span_logits;    ///< [heads], z = max_span * sigmoid(logit), or undefined
 
  private:
-  Tensor attend(std::span<const Graph> graphs, const Tensor& q, const Tensor& k, const Tensor& v,
-                const Tensor& distances) const;
+  Tensor attend(std::span<const Graph> graphs, std::vector<Tensor> qkv, const Tensor& distances) const;
   /// z of each head, [heads].
   Tensor reach() const;
   /// clip((ramp + z - distance) / ramp, 0, 1) of each edge and head.

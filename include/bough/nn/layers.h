@@ -19,6 +19,8 @@ class Linear : public Module {
  public:
   explicit Linear(const LinearOptions& options);
   Tensor forward(const Tensor& x) const;
+  /// For linear_parts, which leaves the activation out.
+  LinearPart part() const { return {weight, bias}; }
 
   Tensor weight;  ///< [out, in]
   Tensor bias;    ///< [out], or undefined

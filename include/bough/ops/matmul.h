@@ -1,5 +1,7 @@
 #pragma once
 
+#include <vector>
+
 #include "bough/core/tensor.h"
 
 namespace bough {
@@ -34,5 +36,16 @@ enum class Activation { none, relu, gelu };
 /// order; only what is wanted. Keeps x and weight as needed, for relu the result, for gelu z (one more tensor of the
 /// result's size, made only if backward can come).
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {}, Activation activation = Activation::none);
+
+struct LinearPart {
+  Tensor weight;     ///< [out, in]
+  Tensor bias = {};  ///< [out], or undefined
+};
+
+/// Several dense layers of the same input in one operation: result i is x weight_i^T + bias_i, [..., out_i].
+///
+/// The same values as linear one by one, without activation. Gradient: as for linear; those of x are added up where
+/// they are made, so one tensor holds them. At least one part; the parts may differ in out. Keeps x once.
+std::vector<Tensor> linear_parts(const Tensor& x, const std::vector<LinearPart>& parts);
 
 }  // namespace bough
