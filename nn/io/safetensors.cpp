@@ -26,15 +26,35 @@ constexpr std::size_t length_bytes = sizeof(std::uint64_t);
 constexpr std::uint64_t max_header_bytes = 100'000'000;
 constexpr const char* metadata_key = "__metadata__";
 
-constexpr std::array<std::pair<DType, const char*>, 5> dtype_names{{{DType::float32, "F32"},
-                                                                    {DType::float64, "F64"},
-                                                                    {DType::int32, "I32"},
-                                                                    {DType::int64, "I64"},
-                                                                    {DType::boolean, "BOOL"}}};
-
-const char* file_name_of(DType dtype) {
-  return std::ranges::find(dtype_names, dtype, &std::pair<DType, const char*>::first)->second;
+float from_half(std::uint16_t bits) {
+  const std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000u) << 16, exponent = bits >> 10 & 0x1Fu;
+  const std::uint32_t mantissa = bits & 0x3FFu;
+  if (exponent == 0) {
+    const float magnitude = static_cast<float>(mantissa) * 0x1p-24f;
+    return sign == 0 ? magnitude : -magnitude;
+  }
+  return std::bit_cast<float>(sign | (exponent == 31 ? 255u : exponent + 112u) << 23 | mantissa << 13);
 }
+
+float from_bfloat16(std::uint16_t bits) { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
+
+/// A type of the format and ours; `widen` for those that become a wider one on reading, which is exact.
+struct FileType {
+  const char* name;
+  DType dtype;
+  std::size_t bytes;
+  float (*widen)(std::uint16_t) = nullptr;
+};
+
+constexpr std::array<FileType, 7> file_types{{{"F32", DType::float32, 4},
+                                              {"F64", DType::float64, 8},
+                                              {"I32", DType::int32, 4},
+                                              {"I64", DType::int64, 8},
+                                              {"BOOL", DType::boolean, 1},
+                                              {"F16", DType::float32, 2, from_half},
+                                              {"BF16", DType::float32, 2, from_bfloat16}}};
+
+const char* file_name_of(DType dtype) { return std::ranges::find(file_types, dtype, &FileType::dtype)->name; }
 
 std::span<const std::byte> bytes_of(const Tensor& tensor) {
   return visit_dtype(tensor.dtype(), [&]<typename T>(TypeTag<T>) { return std::as_bytes(tensor.span<T>()); });
@@ -75,7 +95,7 @@ class Reader {
  private:
   struct Entry {
     std::string name;
-    DType dtype = DType::float32;
+    const FileType* type = nullptr;
     Shape shape;
     std::uint64_t begin = 0, end = 0;
   };
@@ -135,11 +155,13 @@ class Reader {
     Entry entry;
     entry.name = name;
     const json& dtype = value["dtype"];
-    const auto known = std::ranges::find_if(dtype_names, [&](const auto& pair) { return dtype == pair.second; });
-    if (known == dtype_names.end()) {
-      fail(fmt::format("'{}' has dtype {}, only F32, F64, I32, I64 and BOOL are read", name, dtype.dump()));
+    const auto known = std::ranges::find_if(file_types, [&](const FileType& type) { return dtype == type.name; });
+    if (known == file_types.end()) {
+      throw IoError("safetensors", fmt::format("'{}' of '{}' has dtype {}; F32, F64, I32, I64, BOOL, F16 and BF16 are "
+                                               "read",
+                                               name, path_, dtype.dump()));
     }
-    entry.dtype = known->first;
+    entry.type = &*known;
 
     std::vector<std::int64_t> extents;
     for (const std::uint64_t extent : read_integers(name, "shape", value["shape"])) {
@@ -158,7 +180,7 @@ class Reader {
     entry.begin = offsets[0];
     entry.end = offsets[1];
     std::uint64_t needed = 0;
-    if (__builtin_mul_overflow(static_cast<std::uint64_t>(entry.shape.elements()), size_of(entry.dtype), &needed) ||
+    if (__builtin_mul_overflow(static_cast<std::uint64_t>(entry.shape.elements()), entry.type->bytes, &needed) ||
         entry.end - entry.begin != needed) {
       fail(fmt::format("'{}' of shape {} takes {} bytes, its data_offsets give {}", name, to_string(entry.shape),
                        needed, entry.end - entry.begin));
@@ -179,13 +201,22 @@ class Reader {
   }
 
   Tensor tensor_of(const Entry& entry) const {
-    Tensor tensor = Tensor::empty(entry.shape, entry.dtype);
+    const FileType& type = *entry.type;
+    Tensor tensor = Tensor::empty(entry.shape, type.dtype);
     const std::string_view bytes = data().substr(entry.begin, entry.end - entry.begin);
-    if (entry.dtype == DType::boolean && bytes.find_first_not_of(std::string_view("\0\1", 2)) != bytes.npos) {
+    if (type.widen != nullptr) {
+      float* values = tensor.data<float>();
+      for (std::size_t i = 0; i < bytes.size() / sizeof(std::uint16_t); ++i) {
+        std::uint16_t bits = 0;
+        std::memcpy(&bits, bytes.data() + i * sizeof bits, sizeof bits);
+        values[i] = type.widen(bits);
+      }
+      return tensor;
+    }
+    if (type.dtype == DType::boolean && bytes.find_first_not_of(std::string_view("\0\1", 2)) != bytes.npos) {
       fail(fmt::format("'{}' holds a byte that is neither true nor false", entry.name));
     }
-    visit_dtype(entry.dtype,
-                [&]<typename T>(TypeTag<T>) { std::memcpy(tensor.data<T>(), bytes.data(), bytes.size()); });
+    visit_dtype(type.dtype, [&]<typename T>(TypeTag<T>) { std::memcpy(tensor.data<T>(), bytes.data(), bytes.size()); });
     return tensor;
   }
 

@@ -20,8 +20,9 @@ struct TensorFile {
 /// the old file whole. ConfigError for a name given twice, IoError if the disk says no.
 void save_tensors(const std::string& path, const TensorFile& file);
 
-/// Reads a safetensors file. A truncated, damaged or hostile file is an IoError that says what is wrong; nothing is
-/// allocated on the word of a header that the file's size does not bear out.
+/// Reads a safetensors file, from whatever program: the types above, and float16 and bfloat16 as float32, which is
+/// exact. Other types are an IoError that names the tensor. A truncated, damaged or hostile file is an IoError that
+/// says what is wrong; nothing is allocated on the word of a header that the file's size does not bear out.
 TensorFile load_tensors(const std::string& path);
 
 /// What a checkpoint holds beside the model; what is null is neither written nor read.

@@ -1,7 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <optional>
 
 #include "bough/graph/batch.h"
@@ -9,33 +8,22 @@
 #include "tests/support/files.h"
 #include "tests/support/graph_compare.h"
 #include "tests/support/graph_zoo.h"
+#include "tests/support/python.h"
 
 namespace bough {
 namespace {
 
 using testing::ElementsAre;
 
-/// A Python that has NumPy.
-std::optional<std::string> python() {
-  for (const std::string program : {"python3", "/usr/bin/python3"}) {
-    if (std::system((program + " -c 'import numpy' >/dev/null 2>&1").c_str()) == 0) return program;
-  }
-  return std::nullopt;
-}
-
 class NumpyExchange : public testing::Test {
  protected:
   void SetUp() override {
-    python_ = python();
+    python_ = test::python_with("numpy");
     if (!python_) GTEST_SKIP() << "python3 has no numpy here; tools/setup --tests installs it";
   }
 
   /// Runs a script in the test's folder; true if it ends well.
-  bool run(const std::string& script) {
-    test::write_file(folder_.file("script.py"), "import numpy as np\n" + script);
-    const std::string folder = std::filesystem::path(folder_.file("script.py")).parent_path().string();
-    return std::system(("cd '" + folder + "' && " + *python_ + " script.py").c_str()) == 0;
-  }
+  bool run(const std::string& script) { return test::run_python(*python_, folder_, "import numpy as np\n" + script); }
 
   test::TemporaryFolder folder_;
   std::optional<std::string> python_;
