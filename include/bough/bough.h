@@ -45,6 +45,7 @@
 #include "bough/nn/losses.h"
 #include "bough/nn/module.h"
 #include "bough/nn/optimizer.h"
+#include "bough/nn/options_json.h"
 #include "bough/nn/rounds.h"
 #include "bough/nn/schedule.h"
 #include "bough/ops/activation.h"

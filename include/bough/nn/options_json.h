@@ -1,0 +1,53 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string_view>
+#include <vector>
+
+#include "bough/core/config.h"
+#include "bough/nn/gat_layer.h"
+#include "bough/nn/graph_transformer_decoder.h"
+
+/// Options of modules as JSON, with the names that experiments use:
+///
+///   auto options = nn::options_from_json<nn::GraphTransformerOptions>(
+///       "model", {{"layers", 4}, {"dim", 128}, {"heads", 4}, {"ffn", 512}, {"norm", "pre"}});
+///
+/// The options of a layer stand beside those of the stack. "ffn" is feed_forward, four times dim unless given; "norm"
+/// is "post" or "pre"; "bias" that of the feed-forward part ("attention_bias" has its own key); "soft_span" an object
+/// {"max_span", "ramp"}, where max_span 0 means none.
+namespace bough::nn {
+
+/// What may be set, with these defaults: for a ParameterTable, alone or among parameters of one's own. A width (dim,
+/// in, out) that is 0 in the defaults has to be given.
+std::vector<Parameter> parameters_of(const GraphSelfAttentionOptions& defaults);
+std::vector<Parameter> parameters_of(const GraphTransformerLayerOptions& defaults);
+std::vector<Parameter> parameters_of(const GraphTransformerOptions& defaults);
+std::vector<Parameter> parameters_of(const GraphTransformerDecoderOptions& defaults);
+std::vector<Parameter> parameters_of(const GatLayerOptions& defaults);
+
+/// Takes over the settings that parameters_of describes; there may be others among them. ConfigError if dim is not a
+/// multiple of heads.
+void read_options(const Settings& settings, GraphSelfAttentionOptions& options);
+void read_options(const Settings& settings, GraphTransformerLayerOptions& options);
+void read_options(const Settings& settings, GraphTransformerOptions& options);
+void read_options(const Settings& settings, GraphTransformerDecoderOptions& options);
+void read_options(const Settings& settings, GatLayerOptions& options);
+
+/// Strictly: an unknown key is a ConfigError that names the nearest one, and so is a value out of range. Errors name
+/// `where`.
+template <typename Options>
+Options options_from_json(std::string_view where, const nlohmann::json& values, const Options& defaults = {}) {
+  Options options = defaults;
+  read_options(ParameterTable(parameters_of(defaults)).read(where, values), options);
+  return options;
+}
+
+/// All of them, so that options_from_json gives the same options again: what a checkpoint says of its model.
+nlohmann::json to_json(const GraphSelfAttentionOptions& options);
+nlohmann::json to_json(const GraphTransformerLayerOptions& options);
+nlohmann::json to_json(const GraphTransformerOptions& options);
+nlohmann::json to_json(const GraphTransformerDecoderOptions& options);
+nlohmann::json to_json(const GatLayerOptions& options);
+
+}  // namespace bough::nn
