@@ -34,6 +34,21 @@ HWY_INLINE void store_row(D d, T factor, const T* source, T* target, std::int64_
   for (; i < width; ++i) target[i] = factor * source[i];
 }
 
+/// target = factor * source for a result that is too large to be read from the cache by whoever comes next: goes to
+/// memory without being read first. Rows that are not made of whole cache lines are stored as usual.
+template <class D, typename T = hn::TFromD<D>>
+HWY_INLINE void stream_row(D d, bool stream, T factor, const T* source, T* target, std::int64_t width) {
+  constexpr std::int64_t line = 64 / static_cast<std::int64_t>(sizeof(T));
+  if (!stream || width % line != 0 || reinterpret_cast<std::uintptr_t>(target) % 64 != 0) {
+    store_row(d, factor, source, target, width);
+    return;
+  }
+  const auto f = hn::Set(d, factor);
+  for (std::int64_t i = 0; i < width; i += vector_lanes<T>) {
+    hn::Stream(hn::Mul(f, hn::LoadU(d, source + i)), d, target + i);
+  }
+}
+
 /// target += factor * source
 template <class D, typename T = hn::TFromD<D>>
 HWY_INLINE void add_row(D d, T factor, const T* source, T* target, std::int64_t width) {

@@ -111,7 +111,7 @@ void add_values_of_edges(D d, const AttentionPlan& plan, const AttentionPlan::Pi
 template <class D, typename T = hn::TFromD<D>>
 HWY_INLINE void finish_tile(D d, const AttentionPlan::Tile& tile, const AttentionInputs<T>& in, std::int64_t head,
                             const TileState<T>& state, std::int64_t value_width, T* partials,
-                            const AttentionOutputs<T>& result) {
+                            const AttentionOutputs<T>& result, bool stream) {
   HWY_ALIGN T factors[tile_lanes];
   HWY_ALIGN T log_sums[tile_lanes];
   for (std::int64_t v = 0; v < tile_vectors<T>; ++v) {
@@ -133,7 +133,7 @@ HWY_INLINE void finish_tile(D d, const AttentionPlan::Tile& tile, const Attentio
       continue;
     }
     const std::int64_t row = tile.rows[static_cast<std::size_t>(lane)];
-    store_row(d, factors[lane], sum, result.out(row, head), in.value_width);
+    stream_row(d, stream, factors[lane], sum, result.out(row, head), in.value_width);
     *result.log_sum(row, head) = log_sums[lane];
   }
 }
@@ -152,6 +152,7 @@ void attend_range(const AttentionPlan& plan, const AttentionInputs<T>& in, std::
   const TileInputs<T> tile(d, plan, range, in, heads);
   const Scratch<T> values(heads.count * tile.window_capacity * value_width);
   const Scratch<T> state_memory(states * state_size);
+  const bool stream = streams_results(plan, in.heads * in.value_width * static_cast<std::int64_t>(sizeof(T)));
   for (std::int32_t w = range.window_begin; w < range.window_end; ++w) {
     const AttentionPlan::Window& window = plan.windows[static_cast<std::size_t>(w)];
     tile.load_keys(d, plan, window, in);
@@ -188,10 +189,11 @@ void attend_range(const AttentionPlan& plan, const AttentionInputs<T>& in, std::
           }
         }
         const bool last = plan.pieces[static_cast<std::size_t>(end) - 1].last;
-        if (last) finish_tile(d, lanes, in, head, state, value_width, partials, result);
+        if (last) finish_tile(d, lanes, in, head, state, value_width, partials, result, stream);
       }
     }
   }
+  hwy::FlushStream();
 }
 
 /// Puts the parts of a row together, in their order.
@@ -238,6 +240,8 @@ TileFunctions<T> tile_functions() {
 
 /// What a task's windows may take: half of the second-level cache of a large core.
 constexpr std::int64_t cache_bytes = std::int64_t{1} << 20;
+/// Results from this size on are not kept in the cache.
+constexpr std::int64_t streamed_bytes = std::int64_t{8} << 20;
 /// Tasks that each thread should get, so that they finish together.
 constexpr std::int64_t tasks_per_thread = 4;
 
@@ -251,6 +255,10 @@ std::int64_t heads_per_task(const AttentionPlan& plan, std::int64_t parts, std::
   const std::int64_t fit = std::clamp<std::int64_t>(cache_bytes / window_bytes, 1, std::max<std::int64_t>(1, heads));
   const std::int64_t blocks = num_chunks(tasks_per_thread * num_threads(), std::max<std::int64_t>(1, parts));
   return std::clamp<std::int64_t>(heads / std::max<std::int64_t>(1, blocks), 1, fit);
+}
+
+bool streams_results(const AttentionPlan& plan, std::int64_t bytes_per_row) {
+  return static_cast<std::int64_t>(plan.tiles.size()) * AttentionPlan::lanes * bytes_per_row >= streamed_bytes;
 }
 
 template <typename T>

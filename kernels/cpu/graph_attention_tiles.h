@@ -19,6 +19,9 @@ bool tiles_can_take(const AttentionInputs<T>& in) {
 std::int64_t heads_per_task(const AttentionPlan& plan, std::int64_t parts, std::int64_t heads,
                             std::int64_t bytes_per_source);
 
+/// True if results of so many bytes a row are too large to find them in the cache afterwards.
+bool streams_results(const AttentionPlan& plan, std::int64_t bytes_per_row);
+
 /// The loops over tiles, as compiled for one instruction set.
 template <typename T>
 struct TileFunctions {

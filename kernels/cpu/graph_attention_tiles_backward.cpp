@@ -274,6 +274,7 @@ template <class D, typename T = hn::TFromD<D>>
 void flush_window(D d, const AttentionPlan& plan, const AttentionPlan::Window& window, std::int64_t all_heads,
                   HeadBlock heads, std::int64_t width, const T* source, std::int64_t capacity, HeadRows<T> target,
                   T* slots) {
+  const bool stream = streams_results(plan, all_heads * width * static_cast<std::int64_t>(sizeof(T)));
   if (!target) return;
   const std::int64_t padded = round_up(width, vector_lanes<T>);
   for (std::int64_t i = 0; i < window.num_sources; ++i) {
@@ -283,7 +284,7 @@ void flush_window(D d, const AttentionPlan& plan, const AttentionPlan::Window& w
       const T* row = source + (h * capacity + i) * padded;
       T* place = flush.shared ? slots + (flush.target * all_heads + head) * width : target(flush.target, head);
       if (flush.first) {
-        store_row(d, T{1}, row, place, width);
+        stream_row(d, stream, T{1}, row, place, width);
       } else {
         add_row(d, T{1}, row, place, width);
       }
@@ -325,11 +326,12 @@ void backward_of_tile(D d, const AttentionPlan& plan, const AttentionPlan::Range
                        work.d_book + h * book, d_queries);
   }
   if (!plan.pieces[static_cast<std::size_t>(end) - 1].last || !gradients.q) return;
+  const bool stream = streams_results(plan, in.heads * in.width * static_cast<std::int64_t>(sizeof(T)));
   for (std::int64_t lane = 0; lane < tile.num_lanes; ++lane) {
     const std::int64_t partial = tile.partials[static_cast<std::size_t>(lane)];
     T* target = partial >= 0 ? collect.partials + (partial * in.heads + head) * in.width
                              : gradients.q(tile.rows[static_cast<std::size_t>(lane)], head);
-    store_row(d, in.scale, d_queries + lane * work.width, target, in.width);
+    stream_row(d, stream, in.scale, d_queries + lane * work.width, target, in.width);
   }
 }
 
@@ -360,6 +362,7 @@ void backward_of_range(const AttentionPlan& plan, const AttentionPlan::Range& ra
     flush_window(d, plan, window, in.heads, heads, in.value_width, work.d_values, capacity, gradients.v,
                  collect.value_slots);
   }
+  hwy::FlushStream();
   if (relation_tables == nullptr) return;
   for (std::int64_t h = 0; h < num_heads; ++h) {
     for (std::int64_t i = 0; i < work.book; ++i) {
