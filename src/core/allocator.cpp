@@ -1,6 +1,7 @@
 #include "src/core/allocator.h"
 
 #include <fmt/format.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <bit>
@@ -14,6 +15,9 @@ namespace bough {
 namespace {
 
 constexpr std::size_t alignment = 64;
+/// Blocks from this size on, all of them whole large pages, ask for such: rows far apart then seldom miss the machine's
+/// table of pages, and the first touch of fresh memory costs less.
+constexpr std::size_t large_block = std::size_t{8} << 20, large_page = std::size_t{2} << 20;
 constexpr int max_tags = 256;
 constexpr const char* untagged = "untagged";
 
@@ -155,7 +159,10 @@ void PooledAllocator::set_limit(std::int64_t bytes) {
 
 void* PooledAllocator::from_system(std::size_t bytes) {
   if (device_.kind == Device::Kind::cuda) return cuda_allocate(device_.index, bytes);
-  return std::aligned_alloc(alignment, bytes);
+  if (bytes < large_block) return std::aligned_alloc(alignment, bytes);
+  void* address = std::aligned_alloc(large_page, bytes);
+  if (address != nullptr) madvise(address, bytes, MADV_HUGEPAGE);  // a wish: the system may have none
+  return address;
 }
 
 void PooledAllocator::to_system(void* address) noexcept {
