@@ -1,47 +1,85 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "tests/cli/program.h"
+#include "tests/support/files.h"
 
 namespace bough::test {
 namespace {
 
+using nlohmann::json;
 using ::testing::HasSubstr;
 
-/// All but the time it took.
-std::string without_seconds(const std::string& output) { return output.substr(0, output.rfind(',')); }
+const char* const tiny = R"({
+  "name": "tiny",
+  "task": {"corpus": {"kind": "turn_taking", "train_characters": 3000, "valid_characters": 300, "test_characters": 500},
+           "length": 32},
+  "model": {"layers": 2, "dim": 16, "heads": 2, "ffn": 16},
+  "graph": {"kind": "bpt", "k": 1},
+  "train": {"steps": 5, "tokens_per_batch": 64},
+  "sweep": {"graph": [{"kind": "bpt", "k": 1}, {"kind": "window", "width": 4}, {"kind": "full"}]}})";
 
-TEST(Run, TrainsTheClassifierAndReportsItsAccuracy) {
-  const ProgramResult result = run_bough({"run", "--steps", "20", "--threads", "2"});
-  ASSERT_EQ(result.exit_code, 0) << result.errors;
-  EXPECT_THAT(result.output, HasSubstr("20 steps, seed 1, 2 threads"));
-  EXPECT_THAT(result.output, ::testing::ContainsRegex("[0-9.]+% of 900 points it had not seen are right"));
-}
-
-TEST(Run, ShowsProgressInPlainLinesWhereThereIsNoTerminal) {
-  const ProgramResult result = run_bough({"run", "--steps", "20"});
-  EXPECT_THAT(result.errors, ::testing::StartsWith("2/20  loss "));
-  EXPECT_THAT(result.errors, HasSubstr("\n20/20  loss "));
-  EXPECT_THAT(result.errors, ::testing::Not(HasSubstr("\r")));
-}
-
-TEST(Run, IsRepeatableAndTheSeedMatters) {
-  const auto output = [](const std::string& seed) {
-    return without_seconds(run_bough({"run", "--steps", "10", "--seed", seed, "--threads", "1"}).output);
-  };
-  EXPECT_EQ(output("3"), output("3"));
-  EXPECT_NE(output("3"), output("4"));
-}
-
-TEST(Run, RefusesStepsAndSeedsThatAreNone) {
-  for (const std::vector<std::string>& arguments :
-       {std::vector<std::string>{"--steps", "0"}, {"--steps", "-5"}, {"--steps", "many"}, {"--seed", "x"}}) {
-    std::vector<std::string> command = {"run"};
-    command.insert(command.end(), arguments.begin(), arguments.end());
-    const ProgramResult result = run_bough(command);
-    EXPECT_EQ(result.exit_code, 2) << arguments[0] << ' ' << arguments[1];
-    EXPECT_THAT(result.errors, HasSubstr(arguments[0]));
+/// What must not depend on how the runs were scheduled.
+std::map<std::string, json> metrics_in(const std::string& folder) {
+  std::map<std::string, json> result;
+  const json results = json::parse(file_content(folder + "/results.json"));
+  for (const json& run : results["runs"]) {
+    result[run["name"]] = {run["status"], run["metrics"]};
   }
+  return result;
+}
+
+TEST(Run, GivesTheSameBitsAloneAndSideBySide) {
+  const TemporaryFolder folder;
+  write_file(folder.file("tiny.json"), tiny);
+  for (const char* jobs : {"1", "3"}) {
+    const ProgramResult result =
+        run_bough({"run", folder.file("tiny.json"), "--out", folder.file(jobs), "--jobs", jobs, "--threads", "2"});
+    ASSERT_EQ(result.exit_code, 0) << result.errors;
+    EXPECT_THAT(result.errors, HasSubstr("window-width4  5/5  loss "));
+    EXPECT_THAT(result.errors, ::testing::Not(HasSubstr("\r")));
+  }
+  EXPECT_EQ(metrics_in(folder.file("1")).size(), 3u);
+  EXPECT_EQ(metrics_in(folder.file("1")), metrics_in(folder.file("3")));
+}
+
+TEST(Run, RecordsAFailedRunAndEndsWithOne) {
+  const TemporaryFolder folder;
+  const ProgramResult result = run_bough(
+      {"run", tiny, "--out", folder.file("out"), "--set", R"(sweep.graph=["star","full"])", "--set", "train.steps=2"});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.errors, HasSubstr("1 of 2 runs failed"));
+  EXPECT_EQ(metrics_in(folder.file("out"))["full"][0], "done");
+  EXPECT_EQ(metrics_in(folder.file("out"))["star"][0], "failed");
+}
+
+TEST(Run, ADryRunPrintsThePlanAndWritesNothing) {
+  const TemporaryFolder folder;
+  const ProgramResult result = run_bough({"run", tiny, "--dry-run", "--out", folder.file("out")});
+  ASSERT_EQ(result.exit_code, 0) << result.errors;
+  EXPECT_THAT(result.output, ::testing::ContainsRegex("tiny: 3 runs.*\n"));
+  EXPECT_THAT(result.output, ::testing::ContainsRegex("bpt-k1 +[0-9.]+ +63 "));
+  EXPECT_EQ(folder.num_files(), 0);
+}
+
+TEST(Run, TheSchemaIsJson) {
+  const ProgramResult result = run_bough({"run", "--schema"});
+  ASSERT_EQ(result.exit_code, 0) << result.errors;
+  EXPECT_EQ(json::parse(result.output)["type"], "object");
+}
+
+TEST(Run, RefusesWhatItCannotUnderstandWithTwo) {
+  const TemporaryFolder folder;
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"--set", "train.stepps=5"}, {"--set", "nonsense"}, {"--jobs", "0"}, {"--resume"}}) {
+    std::vector<std::string> command = {"run", tiny};
+    command.insert(command.end(), arguments.begin(), arguments.end());
+    EXPECT_EQ(run_bough(command).exit_code, 2) << arguments[0];
+  }
+  EXPECT_EQ(run_bough({"run", folder.file("absent.json")}).exit_code, 1);
+  EXPECT_EQ(run_bough({"run", tiny, "--device", "cuda", "--dry-run"}).exit_code == 0, false);
 }
 
 }  // namespace

@@ -37,6 +37,7 @@ void add_bench_command(Commands& commands);
 void add_generators_command(Commands& commands);
 void add_graph_command(Commands& commands);
 void add_run_command(Commands& commands);
+void add_run_worker_command(Commands& commands);
 void add_version_command(Commands& commands);
 
 }  // namespace bough::cli

@@ -74,6 +74,7 @@ int parse_and_run(int argument_count, char** arguments) {
   add_generators_command(commands);
   add_graph_command(commands);
   add_run_command(commands);
+  add_run_worker_command(commands);
   add_version_command(commands);
 
   try {

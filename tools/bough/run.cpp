@@ -1,49 +1,224 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <cmath>
+#include <filesystem>
 #include <memory>
 
+#include "bough/core/errors.h"
+#include "bough/core/json.h"
 #include "bough/core/parallel.h"
-#include "tasks/demo/spirals.h"
+#include "bough/graph/plugin.h"
+#include "tasks/runner/json_schema.h"
+#include "tasks/runner/run_experiment.h"
 #include "tools/bough/commands.h"
 #include "tools/bough/progress.h"
+#include "tools/bough/words.h"
 
 namespace bough::cli {
 namespace {
 
+namespace fs = std::filesystem;
+using runner::RunPlan;
+using runner::RunResult;
+using runner::RunStatus;
+
 struct RunOptions {
-  std::int64_t steps = 500;
-  std::uint64_t seed = 1;
+  std::string file;
+  std::string out;
+  std::vector<std::string> data;
+  std::vector<std::string> overrides;
+  std::vector<std::string> plugins;
+  std::string device = "cpu";
+  int jobs = 0;
+  bool resume = false;
+  bool dry_run = false;
+  bool schema = false;
 };
 
-void run(const RunOptions& options) {
-  fmt::print("training a classifier to tell {} spirals apart, {} steps, seed {}, {} {}\n", spirals::num_arms,
-             options.steps, options.seed, num_threads(), num_threads() == 1 ? "thread" : "threads");
-  std::fflush(stdout);
-  const spirals::Outcome outcome = [&] {
-    ProgressLine progress;
-    const auto show = [&](const spirals::Progress& now) {
-      progress.show(now.step, now.steps, fmt::format("loss {:.4f}", now.loss));
-    };
-    return spirals::train({.steps = options.steps, .seed = options.seed, .on_step = show});
-  }();
-  fmt::print("{:.1f}% of {} points it had not seen are right, loss {:.4f}; {} parameters, {} points, {:.1f} s\n",
-             100 * outcome.test_accuracy, outcome.test_points, outcome.test_loss, outcome.parameters,
-             outcome.train_points, outcome.train_seconds);
+class Narrator : public runner::SweepObserver {
+ public:
+  explicit Narrator(runner::Metric metric) : metric_(std::move(metric)) {}
+
+  void on_progress(const std::string& run, const runner::RunProgress& now) override {
+    std::string words = fmt::format("loss {:.4f}", now.loss);
+    if (std::isfinite(now.metric)) words += fmt::format("  {} {:.4f}", metric_.name, now.metric);
+    words += fmt::format("  {} tokens/s  {}  {} left", short_number(now.tokens_per_second),
+                         bytes_in_words(now.memory_bytes), seconds_in_words(now.seconds_left));
+    lines_.show(run, now.step, now.steps, words);
+  }
+
+  void on_result(const RunResult& result, bool was_done_before) override {
+    if (result.status == RunStatus::failed) return lines_.finish(result.name, "failed: " + result.error);
+    if (result.status == RunStatus::running) {
+      return lines_.finish(result.name, fmt::format("saved after step {}", result.steps_done));
+    }
+    lines_.finish(result.name,
+                  fmt::format("{} {:.4f}  degree {:.2f}  {} tokens/s  {}{}", metric_.name,
+                              result.metrics.value(metric_.name, std::nan("")), result.facts.attention_degree,
+                              short_number(result.tokens_per_second), seconds_in_words(result.train_seconds),
+                              was_done_before ? "  (done before)" : ""));
+  }
+
+ private:
+  runner::Metric metric_;
+  ProgressLines lines_;
+};
+
+void print_plan(const runner::Experiment& experiment, const std::vector<RunPlan>& plans, int jobs) {
+  fmt::print("{}: {} run{}, {} side by side, about {} in all\n\n", experiment.name, plans.size(),
+             plans.size() == 1 ? "" : "s", jobs, seconds_in_words(runner::total_seconds(plans, jobs)));
+  std::size_t width = 4;
+  for (const RunPlan& plan : plans) width = std::max(width, plan.run->name.size());
+  fmt::print("{:<{}}  {:>8}  {:>9}  {:>10}  {:>8}  {:>12}  {:>9}  {:>9}\n", "run", width, "degree", "nodes", "edges",
+             "length", "parameters", "memory", "time");
+  for (const RunPlan& plan : plans) {
+    if (!plan.error.empty()) {
+      fmt::print("{:<{}}  cannot run: {}\n", plan.run->name, width, plan.error);
+      continue;
+    }
+    fmt::print("{:<{}}  {:>8.2f}  {:>9}  {:>10}  {:>8}  {:>12}  {:>9}  {:>9}\n", plan.run->name, width,
+               plan.facts.attention_degree, plan.facts.num_nodes, plan.facts.num_edges, plan.facts.length,
+               plan.facts.parameters, bytes_in_words(plan.facts.memory_bytes), seconds_in_words(plan.seconds));
+  }
+  fmt::print("\nMemory and time are estimates.\n");
+}
+
+/// results/<name>, or the first of results/<name>-2, -3, ... that is not there yet.
+std::string new_folder(const std::string& name) {
+  const std::string first = (fs::path("results") / name).string();
+  std::string folder = first;
+  for (int number = 2; fs::exists(folder); ++number) folder = fmt::format("{}-{}", first, number);
+  return folder;
+}
+
+std::string shell_quoted(const std::string& text) {
+  const bool plain = !text.empty() && text.find_first_not_of(
+                                          "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                          "0123456789_-+=./,:@%") == std::string::npos;
+  if (plain) return text;
+  std::string result = "'";
+  for (const char c : text) result += c == '\'' ? "'\\''" : std::string(1, c);
+  return result + "'";
+}
+
+std::string command_line(const RunOptions& options) {
+  std::string command = "bough run";
+  const auto add = [&command](const std::string& option, const std::string& value) {
+    command += fmt::format(" {} {}", option, shell_quoted(value));
+  };
+  if (!options.file.empty()) command += " " + shell_quoted(options.file);
+  for (const std::string& folder : options.data) add("--data", folder);
+  for (const std::string& text : options.overrides) add("--set", text);
+  for (const std::string& library : options.plugins) add("--plugin", library);
+  if (options.device != "cpu") add("--device", options.device);
+  if (options.jobs > 0) add("--jobs", std::to_string(options.jobs));
+  return command;
+}
+
+runner::Experiment read(const RunOptions& options) {
+  std::vector<std::string> folders = options.data;
+  const bool inline_json = options.file.starts_with('{');
+  if (!options.file.empty() && !inline_json) {
+    const fs::path beside = fs::path(options.file).parent_path();
+    folders.push_back(beside.empty() ? "." : beside.string());
+  } else {
+    folders.emplace_back(".");
+  }
+  return runner::read_experiment(
+      options.file.empty() ? runner::default_experiment() : json_from_argument(options.file, "experiment"),
+      {.overrides = options.overrides, .data_folders = folders, .device = parse_device(options.device)});
+}
+
+/// What concerns every run ends the program before any of them starts.
+void require_one_that_can_start(const std::vector<RunPlan>& plans) {
+  for (const RunPlan& plan : plans) {
+    if (plan.error.empty()) return;
+  }
+  throw Error(plans.front().error);
+}
+
+void run(RunOptions options) {
+  for (const std::string& library : options.plugins) load_plugin(library);
+  if (options.schema) {
+    fmt::print("{}\n", runner::experiment_schema().dump(2));
+    return;
+  }
+  if (options.resume && options.out.empty()) {
+    throw ConfigError("run", "--resume needs --out, the folder with the results to go on with");
+  }
+  if (options.resume && options.file.empty() && fs::exists(fs::path(options.out) / "experiment.json")) {
+    options.file = (fs::path(options.out) / "experiment.json").string();
+  }
+  const runner::Experiment experiment = read(options);
+  const std::vector<RunPlan> plans = runner::plan_runs(experiment);
+  const int jobs = runner::choose_jobs(plans, options.jobs > 0 ? options.jobs : experiment.jobs, num_threads());
+  if (options.dry_run) {
+    print_plan(experiment, plans, jobs);
+    for (const RunPlan& plan : plans) {
+      if (!plan.error.empty()) throw ConfigError("run", fmt::format("'{}' cannot run: {}", plan.run->name, plan.error));
+    }
+    return;
+  }
+  require_one_that_can_start(plans);
+  if (options.out.empty()) options.out = new_folder(experiment.name);
+
+  fmt::print(stderr, "{}: {} run{}, {} side by side, about {}; results go to {}\n", experiment.name, plans.size(),
+             plans.size() == 1 ? "" : "s", jobs, seconds_in_words(runner::total_seconds(plans, jobs)), options.out);
+  Narrator narrator(experiment.task->metric());
+  const runner::SweepOutcome outcome =
+      runner::run_experiment(experiment, plans,
+                             {.folder = options.out,
+                              .resume = options.resume,
+                              .jobs = jobs,
+                              .worker_program = fs::read_symlink("/proc/self/exe").string(),
+                              .plugins = options.plugins,
+                              .command = command_line(options),
+                              .observer = &narrator});
+  fmt::print("{}\n", (fs::path(options.out) / "results.json").string());
+  if (outcome.interrupted) {
+    throw Error(fmt::format("interrupted; what was done is saved. To go on: {} --out {} --resume",
+                            command_line(options), shell_quoted(options.out)));
+  }
+  if (outcome.failed > 0) {
+    throw Error(fmt::format("{} of {} runs failed; the reasons are in {}", outcome.failed, plans.size(),
+                            (fs::path(options.out) / "results.json").string()));
+  }
 }
 
 }  // namespace
 
 void add_run_command(Commands& commands) {
   const auto options = std::make_shared<RunOptions>();
-  CLI::App& command =
-      commands.add("run", "Train a small classifier on data made in the program", [options] { run(*options); });
-  command.add_option("--steps", options->steps, "Training steps")
+  CLI::App& command = commands.add("run", "Run an experiment: train, score and compare attention patterns",
+                                   [options] { run(*options); });
+  command
+      .add_option("experiment", options->file,
+                  "A file (or JSON text) that describes it; without one, the built-in experiment, which needs no data")
+      ->type_name("FILE");
+  command.add_option("--out", options->out, "Folder for results; default: results/<name>")->type_name("DIR");
+  command.add_option("--data", options->data, "Where data files are looked up; then beside the experiment")
+      ->type_name("DIR")
+      ->allow_extra_args(false);
+  command.add_option("--set", options->overrides, "Change one value, e.g. train.steps=50; may be given several times")
+      ->type_name("PATH=VALUE")
+      ->allow_extra_args(false);
+  command
+      .add_option("--plugin", options->plugins, "A shared library with further patterns; may be given several times")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
+  command.add_option("--device", options->device, "cpu or cuda")->type_name("DEVICE")->capture_default_str();
+  command.add_option("--jobs", options->jobs, "Runs side by side; default: one a core, as long as the memory lasts")
       ->type_name("N")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40).description(""))
-      ->capture_default_str();
-  command.add_option("--seed", options->seed, "Of the data and the first weights")
-      ->type_name("N")
-      ->capture_default_str();
+      ->check(CLI::Range(1, 1024).description(""));
+  command.add_flag("--resume", options->resume, "Go on with what is in --out, bit for bit");
+  command.add_flag("--dry-run", options->dry_run, "Check everything and print the plan; train nothing");
+  command.add_flag("--schema", options->schema, "Print the JSON Schema of experiments");
+}
+
+void add_run_worker_command(Commands& commands) {
+  commands.add("run-worker", "One run, asked for on stdin by bough run", [] { runner::serve_worker(); })
+      .group("");  // not for people
 }
 
 }  // namespace bough::cli

@@ -1,0 +1,297 @@
+#include "tasks/language_model/char_lm.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <numbers>
+
+#include "bough/autograd/autograd.h"
+#include "bough/core/errors.h"
+#include "bough/core/random.h"
+#include "bough/nn/checkpoint.h"
+#include "bough/nn/losses.h"
+#include "bough/nn/optimizer.h"
+#include "bough/nn/schedule.h"
+#include "bough/ops/cross_entropy.h"
+#include "tasks/language_model/text_corpus.h"
+#include "tasks/language_model/windows.h"
+#include "tasks/runner/json_schema.h"
+
+namespace bough {
+namespace {
+
+using nlohmann::json;
+
+class CharLmRun : public runner::TrainingRun {
+ public:
+  CharLmRun(const runner::RunSettings& settings, const TextSplits& splits);
+
+  runner::RunFacts facts() const override;
+  double step(std::int64_t step) override;
+  json validate() override { return {{"valid_bpc", bits_per_character(valid_)}}; }
+  json test() override { return {{"bpc", bits_per_character(test_)}}; }
+  void save(const std::string& path, std::map<std::string, std::string> notes) override;
+  std::map<std::string, std::string> load(const std::string& path) override;
+
+ private:
+  static WindowShape window_shape(const runner::RunSettings& settings) {
+    const std::int64_t length = settings.task.integer("length");
+    return {length, settings.train.integer("tokens_per_batch") / length};
+  }
+  static EncodedText encoded(const Vocabulary& vocabulary, const std::string& text) {
+    return std::make_shared<const std::vector<std::int32_t>>(vocabulary.encode(text));
+  }
+  Tensor loss_of(const WindowBatch& batch, std::int64_t step) const;
+  double bits_per_character(const EvaluationWindows& windows);
+  nn::CheckpointParts parts(std::map<std::string, std::string>& notes) {
+    return {.optimizer = &optimizer_, .generator = &default_generator(), .metadata = &notes};
+  }
+
+  // Dropout and the first weights draw from the thread's generator: seeded before the model is made.
+  struct Seeded {
+    explicit Seeded(std::uint64_t seed) { manual_seed(seed); }
+  };
+
+  Settings train_;
+  WindowShape shape_;
+  Device device_;
+  Vocabulary vocabulary_;
+  Seeded seeded_;
+  std::unique_ptr<GraphGenerator> generator_;
+  TokenGraph graph_;
+  CharacterModelOptions model_options_;
+  CharacterModel model_;
+  TrainingWindows windows_;
+  EvaluationWindows valid_, test_;
+  nn::AdamW optimizer_;
+  nn::Schedule rate_;
+  nn::AuxiliaryLosses auxiliary_;
+};
+
+CharLmRun::CharLmRun(const runner::RunSettings& settings, const TextSplits& splits)
+    : train_(settings.train),
+      shape_(window_shape(settings)),
+      device_(settings.device),
+      vocabulary_(Vocabulary::of({splits.train, splits.valid, splits.test})),
+      seeded_(static_cast<std::uint64_t>(settings.train.integer("seed"))),
+      generator_(generators().make(settings.graph)),
+      graph_(*generator_, shape_.length, shape_.count, settings.model.integer("layers")),
+      model_options_(character_model_options(
+          settings.model, vocabulary_.size(),
+          {generator_->num_relations(shape_.length), graph_.stages(), graph_.rounds().soft_span})),
+      model_(model_options_),
+      windows_(encoded(vocabulary_, splits.train), shape_, static_cast<std::uint64_t>(train_.integer("seed"))),
+      valid_(encoded(vocabulary_, splits.valid), shape_),
+      test_(encoded(vocabulary_, splits.test), shape_),
+      optimizer_((model_.to(device_), model_.named_parameters()), {.learning_rate = train_.number("learning_rate"),
+                                                                   .beta1 = train_.number("beta1"),
+                                                                   .beta2 = train_.number("beta2"),
+                                                                   .epsilon = train_.number("epsilon"),
+                                                                   .weight_decay = train_.number("weight_decay"),
+                                                                   .clip_norm = train_.number("clip")}),
+      rate_(nn::warmup_cosine({.rate = train_.number("learning_rate"),
+                               .warmup = std::min(train_.integer("warmup"), train_.integer("steps")),
+                               .steps = train_.integer("steps"),
+                               .final_fraction = train_.number("final_fraction")})),
+      auxiliary_({.layers = model_options_.layers,
+                  .steps = train_.integer("steps"),
+                  .weight = train_.number("auxiliary_weight"),
+                  .until = train_.number("auxiliary_until")}) {}
+
+runner::RunFacts CharLmRun::facts() const {
+  const auto& layer = model_options_.layer;
+  const double dim = static_cast<double>(layer.dim), hidden = static_cast<double>(layer.feed_forward);
+  const double nodes = static_cast<double>(graph_.computed_nodes());
+  const double edges = static_cast<double>(graph_.followed_edges());
+  const double tokens = static_cast<double>(shape_.tokens()), vocabulary = static_cast<double>(vocabulary_.size());
+  // Two operations for each multiplication with a weight: four projections, two of the feed-forward, the scores; for
+  // each edge q.k, q.r and p.v. Backward is twice the forward pass.
+  const double forward = 2 * (nodes * (4 * dim * dim + 2 * dim * hidden) + tokens * dim * vocabulary + 3 * edges * dim);
+  // Kept for backward, in floats: about eight vectors of a node's width, the hidden layer twice, scores and their
+  // gradient. Every parameter has a gradient and two moments.
+  const double kept = nodes * (8 * dim + 2 * hidden) + 2 * tokens * vocabulary;
+  const auto parameters = model_.parameter_count();
+
+  const std::int64_t every =
+      train_.optional_integer("evaluate_every").value_or(std::max<std::int64_t>(1, train_.integer("steps") / 10));
+  const double looks = static_cast<double>(train_.integer("steps") / every);
+  const double batches = looks * static_cast<double>(valid_.num_batches()) + static_cast<double>(test_.num_batches());
+  return {.attention_degree = graph_.attention_degree(),
+          .num_nodes = graph_.num_nodes(),
+          .num_edges = graph_.num_edges(),
+          .length = shape_.length,
+          .parameters = parameters,
+          .tokens_per_step = shape_.tokens(),
+          .operations_per_step = 3 * forward,
+          .evaluation_steps = batches / 3,
+          .memory_bytes = static_cast<std::int64_t>(4 * kept) + 16 * parameters};
+}
+
+Tensor CharLmRun::loss_of(const WindowBatch& batch, std::int64_t step) const {
+  const Tensor inputs = batch.inputs.to(device_), targets = batch.targets.to(device_);
+  if (!auxiliary_.active(step)) return cross_entropy(model_.forward(graph_, inputs), targets);
+  const std::vector<Tensor> scores = model_.forward_every_layer(graph_, inputs);
+  std::vector<Tensor> losses;
+  for (const Tensor& layer : scores) losses.push_back(cross_entropy(layer, targets));
+  const Tensor main = losses.back();
+  losses.pop_back();
+  return auxiliary_.total(main, losses, step);
+}
+
+double CharLmRun::step(std::int64_t step) {
+  const Tensor loss = loss_of(windows_.batch(step), step);
+  const double value = loss.item<double>();
+  if (!std::isfinite(value)) return value;
+  loss.backward();
+  optimizer_.set_learning_rate(rate_(step));
+  optimizer_.step();
+  optimizer_.clear_grad();
+  return value;
+}
+
+double CharLmRun::bits_per_character(const EvaluationWindows& windows) {
+  const NoGrad no_grad;
+  model_.eval();
+  double nats = 0;
+  for (std::int64_t i = 0; i < windows.num_batches(); ++i) {
+    const WindowBatch batch = windows.batch(i);
+    const Tensor losses = cross_entropy(model_.forward(graph_, batch.inputs.to(device_)), batch.targets.to(device_),
+                                        {.ignore_index = not_scored, .reduction = Reduction::none});
+    for (const double loss : losses.to_vector<double>()) nats += loss;
+  }
+  model_.train();
+  return nats / std::numbers::ln2 / static_cast<double>(windows.scored());
+}
+
+void CharLmRun::save(const std::string& path, std::map<std::string, std::string> notes) {
+  notes[vocabulary_note] = to_hexadecimal(vocabulary_.bytes());
+  nn::save_checkpoint(path, model_, parts(notes));
+}
+
+std::map<std::string, std::string> CharLmRun::load(const std::string& path) {
+  std::map<std::string, std::string> notes;
+  nn::load_checkpoint(path, model_, parts(notes));
+  return notes;
+}
+
+class CharLmTask : public runner::Task {
+ public:
+  std::string name() const override { return "char_lm"; }
+  std::string summary() const override { return "predict the next character of a text"; }
+  runner::Metric metric() const override { return {.name = "bpc", .label = "bits per character"}; }
+
+  std::vector<Parameter> task_parameters() const override {
+    return {object_parameter("corpus", "the text: {\"kind\": \"turn_taking\"} or {\"kind\": \"text\", \"path\": ...}"),
+            integer_parameter("length", "characters of a window; the second half is scored given the first",
+                              {.initial = 256, .smallest = 2, .largest = max_sequence_length})};
+  }
+
+  std::vector<Parameter> model_parameters() const override {
+    return {integer_parameter("layers", "layers of graph attention", {.initial = 4, .smallest = 1, .largest = 1000}),
+            integer_parameter("dim", "width of a node; a multiple of heads",
+                              {.initial = 128, .smallest = 1, .largest = 65536}),
+            integer_parameter("heads", "heads of the attention", {.initial = 4, .smallest = 1, .largest = 65536}),
+            integer_parameter("ffn", "width of the hidden layer of the feed-forward part; default: four times dim",
+                              {.smallest = 1, .largest = 1 << 20}),
+            number_parameter("dropout", "share set to zero in the results of attention and feed-forward",
+                             {.initial = 0.1, .minimum = 0, .maximum = 0.99}),
+            number_parameter("attention_dropout", "share of the attention weights set to zero",
+                             {.initial = 0.0, .minimum = 0, .maximum = 0.99}),
+            choice_parameter("norm", "normalise what goes into each part (pre) or each sum (post)", {"pre", "post"}),
+            choice_parameter("activation", "of the feed-forward part", {"relu", "gelu"}),
+            boolean_parameter("bias", "whether the feed-forward part has biases", true),
+            boolean_parameter("tied", "the output projection is the embedding", true),
+            number_parameter("input_scale", "embeddings are multiplied by this times the root of dim",
+                             {.initial = 1.0, .minimum = 0}),
+            number_parameter("relation_deviation", "standard deviation of the first relation keys",
+                             {.initial = 0.1, .minimum = 0})};
+  }
+
+  json object_schemas() const override {
+    json kinds = json::array();
+    for (const CorpusKind& kind : corpus_kinds()) {
+      json schema = runner::json_schema(kind.parameters);
+      schema["title"] = kind.name;
+      schema["description"] = kind.summary;
+      schema["properties"]["kind"] = {{"const", kind.name}};
+      kinds.push_back(schema);
+    }
+    return {{"corpus", {{"oneOf", kinds}}}};
+  }
+
+  void check(const runner::RunSettings& settings) const override {
+    read_corpus_settings(settings.task.json("corpus"));
+    const std::int64_t length = settings.task.integer("length"), batch = settings.train.integer("tokens_per_batch");
+    if (batch < length) {
+      throw ConfigError("train", fmt::format("tokens_per_batch must be at least one window of task.length = {}, not {}",
+                                             length, batch));
+    }
+    const std::int64_t dim = settings.model.integer("dim"), heads = settings.model.integer("heads");
+    if (dim % heads != 0) {
+      throw ConfigError("model", fmt::format("dim must be a multiple of heads, {} is not one of {}", dim, heads));
+    }
+    generators().make(settings.graph);
+  }
+
+  std::vector<runner::Bound> bounds(const runner::RunSettings& settings) const override {
+    return corpus_bounds(read_corpus_settings(settings.task.json("corpus")));
+  }
+
+  std::unique_ptr<runner::TrainingRun> start(const runner::RunSettings& settings) const override {
+    const auto seed = static_cast<std::uint64_t>(settings.train.integer("seed"));
+    const Settings corpus = read_corpus_settings(settings.task.json("corpus"));
+    return std::make_unique<CharLmRun>(settings, load_corpus(corpus, settings.data_folders, seed));
+  }
+};
+
+}  // namespace
+
+const runner::Task& char_lm_task() {
+  static const CharLmTask task;
+  return task;
+}
+
+CharacterModelOptions character_model_options(const Settings& model, std::int64_t vocabulary, const GraphShape& graph) {
+  const bool pre_norm = model.string("norm") == "pre";
+  const std::int64_t layers = model.integer("layers"), dim = model.integer("dim");
+  return {.vocabulary = vocabulary,
+          .layers = layers,
+          .layer = {.dim = dim,
+                    .heads = model.integer("heads"),
+                    .feed_forward = model.optional_integer("ffn").value_or(4 * dim),
+                    .num_relations = graph.num_relations,
+                    .pre_norm = pre_norm,
+                    .activation = model.string("activation") == "gelu" ? Activation::gelu : Activation::relu,
+                    .feed_forward_bias = model.boolean("bias"),
+                    .dropout = model.number("dropout"),
+                    .attention_dropout = model.number("attention_dropout"),
+                    .relation_deviation = model.number("relation_deviation"),
+                    .output_gain = pre_norm ? 1 / std::sqrt(2.0 * static_cast<double>(layers)) : 1,
+                    .soft_span = graph.soft_span},
+          .stages = graph.stages,
+          .input_scale = model.number("input_scale"),
+          .tied = model.boolean("tied")};
+}
+
+std::string to_hexadecimal(const std::string& bytes) {
+  std::string text;
+  for (const char byte : bytes) text += fmt::format("{:02x}", static_cast<unsigned char>(byte));
+  return text;
+}
+
+std::string from_hexadecimal(const std::string& text) {
+  const auto digit = [&](char c) {
+    const auto place = std::string_view("0123456789abcdef").find(c);
+    if (place == std::string_view::npos) throw IoError("checkpoint", "the vocabulary is not hexadecimal");
+    return static_cast<int>(place);
+  };
+  if (text.size() % 2 != 0) throw IoError("checkpoint", "the vocabulary is not hexadecimal");
+  std::string bytes;
+  for (std::size_t i = 0; i < text.size(); i += 2) {
+    bytes += static_cast<char>(16 * digit(text[i]) + digit(text[i + 1]));
+  }
+  return bytes;
+}
+
+}  // namespace bough

@@ -1,0 +1,44 @@
+#include "tasks/language_model/vocabulary.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "bough/core/errors.h"
+
+namespace bough {
+
+Vocabulary::Vocabulary(std::string_view bytes) {
+  if (bytes.empty()) throw ConfigError("vocabulary", "a text without any characters has no vocabulary");
+  std::array<bool, 256> seen{};
+  for (const char byte : bytes) seen[static_cast<unsigned char>(byte)] = true;
+  ids_.fill(-1);
+  for (std::size_t value = 0; value < seen.size(); ++value) {
+    if (!seen[value]) continue;
+    ids_[value] = static_cast<std::int32_t>(bytes_.size());
+    bytes_ += static_cast<char>(value);
+  }
+}
+
+Vocabulary Vocabulary::of(const std::vector<std::string_view>& texts) {
+  std::string bytes;
+  for (const std::string_view text : texts) {
+    if (!text.empty()) bytes += Vocabulary(text).bytes();
+  }
+  return Vocabulary(bytes);
+}
+
+std::vector<std::int32_t> Vocabulary::encode(std::string_view text) const {
+  std::vector<std::int32_t> ids(text.size());
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    ids[i] = ids_[static_cast<unsigned char>(text[i])];
+    if (ids[i] < 0) {
+      throw ConfigError("vocabulary", fmt::format("character {} of the text is byte {:#04x}, which the model has never "
+                                                  "seen; it knows {} different bytes",
+                                                  i, static_cast<unsigned char>(text[i]), bytes_.size()));
+    }
+  }
+  return ids;
+}
+
+}  // namespace bough

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "bough/core/tensor.h"
+
+namespace bough {
+
+/// Encoded text, shared by everybody who cuts windows from it.
+using EncodedText = std::shared_ptr<const std::vector<std::int32_t>>;
+
+struct WindowShape {
+  std::int64_t length = 0;  ///< characters of a window
+  std::int64_t count = 0;   ///< windows of a batch
+  std::int64_t tokens() const { return length * count; }
+};
+
+/// Windows one after the other: what the model reads, and the character after each of them.
+struct WindowBatch {
+  Tensor inputs;   ///< int32 [count * length]
+  Tensor targets;  ///< int32 [count * length]; not_scored where a prediction does not count
+};
+
+inline constexpr std::int64_t not_scored = -100;
+
+/// Windows from anywhere in the text. The batch of a step is a function of seed and step, so a resumed run needs no
+/// state to see the same text.
+class TrainingWindows {
+ public:
+  /// ConfigError if the text is not longer than a window.
+  TrainingWindows(EncodedText text, WindowShape shape, std::uint64_t seed);
+  WindowBatch batch(std::int64_t step) const;
+
+ private:
+  EncodedText text_;
+  WindowShape shape_;
+  std::uint64_t seed_;
+};
+
+/// Windows that overlap by half, of which the second half is scored given the first: every character after the first
+/// half window is scored exactly once. The last batch is filled up with windows that do not count.
+class EvaluationWindows {
+ public:
+  /// ConfigError if the text is not longer than a window.
+  EvaluationWindows(EncodedText text, WindowShape shape);
+
+  std::int64_t num_batches() const;
+  WindowBatch batch(std::int64_t index) const;
+  /// Characters that are scored in all batches together.
+  std::int64_t scored() const;
+
+ private:
+  struct Window {
+    std::int64_t begin, first_scored;  ///< both positions in the text; what is scored ends with the window
+  };
+  Window window(std::int64_t index) const;
+  std::int64_t num_windows() const;
+  std::int64_t characters() const { return static_cast<std::int64_t>(text_->size()); }
+
+  EncodedText text_;
+  WindowShape shape_;
+};
+
+}  // namespace bough

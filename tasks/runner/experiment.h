@@ -1,0 +1,57 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "tasks/runner/task.h"
+
+namespace bough::runner {
+
+/// One run of a sweep.
+struct PlannedRun {
+  std::string name;         ///< by what differs from the others; also the name of its folder
+  nlohmann::json config;    ///< {"task", "model", "graph", "train"}: checked, with every default
+  nlohmann::json settings;  ///< what the sweep sets: {"train.seed": 1, ...}
+  RunSettings checked;
+};
+
+/// A checked experiment: JSON as api users write it, and the runs that follow from it.
+struct Experiment {
+  std::string name;
+  std::string description;
+  nlohmann::json source;  ///< as given, with what --set changed
+  const Task* task = nullptr;
+  std::vector<PlannedRun> runs;
+  std::int64_t jobs = 0;  ///< runs side by side; 0 = as many as there are cores
+};
+
+/// What an experiment for this task may hold.
+ParameterTable experiment_parameters(const Task& task);
+
+/// Where an experiment finds files and what it runs on.
+struct ExperimentOptions {
+  std::vector<std::string> overrides = {};     ///< "train.steps=50"; a path that is swept is swept no more
+  std::vector<std::string> data_folders = {};  ///< looked up in this order
+  Device device = Device::cpu();
+};
+
+/// Checks everything that needs no data. ConfigError naming the key, with the nearest known one, for anything that is
+/// not allowed, for a sweep without values and for two runs that are the same. Loads the plug-ins it names, which are
+/// looked up like data.
+Experiment read_experiment(nlohmann::json source, const ExperimentOptions& options = {});
+
+/// Sets one value: the path's objects are made as needed. The text is JSON or else a plain string. ConfigError unless
+/// it looks like path=value.
+void apply_override(nlohmann::json& source, const std::string& text);
+
+/// A short name for what a sweep sets: "bpt-k4", "seed2".
+std::string describe_setting(const std::string& path, const nlohmann::json& value);
+
+/// The first path at which two configurations differ, or nothing.
+std::string first_difference(const nlohmann::json& a, const nlohmann::json& b);
+
+/// The experiment that `bough run` without a file runs; it needs no data.
+nlohmann::json default_experiment();
+
+}  // namespace bough::runner

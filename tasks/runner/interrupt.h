@@ -1,0 +1,18 @@
+#pragma once
+
+namespace bough::runner {
+
+/// While it lives, the first SIGINT or SIGTERM only sets a flag, so that a step can be finished and saved; the next one
+/// ends the program as it always did. One at a time.
+class InterruptGuard {
+ public:
+  InterruptGuard();
+  ~InterruptGuard();
+  InterruptGuard(const InterruptGuard&) = delete;
+  InterruptGuard& operator=(const InterruptGuard&) = delete;
+};
+
+/// Whether such a signal has come since the guard was made.
+bool interrupted();
+
+}  // namespace bough::runner

@@ -1,0 +1,177 @@
+#include "tasks/runner/results.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <thread>
+
+#include "bough/core/errors.h"
+#include "bough/core/json.h"
+#include "bough/core/parallel.h"
+#include "bough/core/version.h"
+#include "src/core/files.h"
+
+namespace bough::runner {
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+RunStatus status_from(const std::string& text) {
+  for (const RunStatus status : {RunStatus::running, RunStatus::done, RunStatus::failed}) {
+    if (text == to_string(status)) return status;
+  }
+  throw IoError("results", fmt::format("a run has the status '{}', which is none", text));
+}
+
+ordered_json to_json(const CurvePoint& point) {
+  ordered_json entry = {{"step", point.step}, {"loss", point.loss}, {"seconds", point.seconds}};
+  if (!point.metrics.is_null()) entry.update(ordered_json(point.metrics));
+  return entry;
+}
+
+/// Null stands for a number that was not finite.
+double number_in(const json& entry, const char* key) {
+  const json& value = entry.at(key);
+  return value.is_null() ? std::numeric_limits<double>::quiet_NaN() : value.get<double>();
+}
+
+CurvePoint curve_point_from(const json& entry) {
+  CurvePoint point{.step = entry.at("step"), .loss = number_in(entry, "loss"), .seconds = number_in(entry, "seconds")};
+  json metrics = entry;
+  for (const char* key : {"step", "loss", "seconds"}) metrics.erase(key);
+  if (!metrics.empty()) point.metrics = metrics;
+  return point;
+}
+
+std::string processor_name() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("model name")) return line.substr(std::min(line.size(), line.find(':') + 2));
+  }
+  return "unknown";
+}
+
+}  // namespace
+
+const char* to_string(RunStatus status) {
+  switch (status) {
+    case RunStatus::running:
+      return "running";
+    case RunStatus::done:
+      return "done";
+    case RunStatus::failed:
+      return "failed";
+  }
+  return "";
+}
+
+ordered_json to_json(const RunResult& result) {
+  ordered_json entry = {{"name", result.name},
+                        {"graph", result.config.value("graph", json::object())},
+                        {"seed", result.config.value("train", json::object()).value("seed", json())},
+                        {"status", to_string(result.status)}};
+  if (!result.error.empty()) entry["error"] = result.error;
+  entry.update({{"attention_degree", result.facts.attention_degree},
+                {"num_edges", result.facts.num_edges},
+                {"num_nodes", result.facts.num_nodes},
+                {"length", result.facts.length},
+                {"parameters", result.facts.parameters},
+                {"metrics", result.metrics},
+                {"train_seconds", result.train_seconds},
+                {"tokens_per_second", result.tokens_per_second},
+                {"peak_memory_bytes", result.peak_memory_bytes},
+                {"steps", result.steps_done},
+                {"settings", result.settings},
+                {"config", result.config}});
+  entry["curve"] = ordered_json::array();
+  for (const CurvePoint& point : result.curve) entry["curve"].push_back(to_json(point));
+  return entry;
+}
+
+RunResult run_result_from(const json& entry) {
+  try {
+    RunResult result{.name = entry.at("name"),
+                     .settings = entry.at("settings"),
+                     .config = entry.at("config"),
+                     .status = status_from(entry.at("status")),
+                     .error = entry.value("error", ""),
+                     .facts = {.attention_degree = entry.at("attention_degree"),
+                               .num_nodes = entry.at("num_nodes"),
+                               .num_edges = entry.at("num_edges"),
+                               .length = entry.at("length"),
+                               .parameters = entry.at("parameters")},
+                     .steps_done = entry.at("steps"),
+                     .metrics = entry.at("metrics"),
+                     .curve = {},
+                     .train_seconds = entry.at("train_seconds"),
+                     .tokens_per_second = entry.at("tokens_per_second"),
+                     .peak_memory_bytes = entry.at("peak_memory_bytes")};
+    for (const json& point : entry.at("curve")) result.curve.push_back(curve_point_from(point));
+    return result;
+  } catch (const json::exception& error) {
+    throw IoError("results", fmt::format("a run is not as it was written: {}", error.what()));
+  }
+}
+
+RunResult* Results::find(const std::string& run_name) {
+  const auto found = std::ranges::find(runs, run_name, &RunResult::name);
+  return found == runs.end() ? nullptr : &*found;
+}
+
+json describe_host() {
+  const BuildInformation build = build_information();
+  return {{"processor", processor_name()},
+          {"cores", std::thread::hardware_concurrency()},
+          {"threads", num_threads()},
+          {"bough", build.version},
+          {"compiler", build.compiler},
+          {"build_type", build.build_type},
+          {"instruction_set", build.instruction_set}};
+}
+
+void save_results(const std::string& path, const Results& results) {
+  ordered_json file = {{"name", results.name},
+                       {"description", results.description},
+                       {"experiment", results.experiment},
+                       {"host", results.host},
+                       {"command", results.command},
+                       {"metric",
+                        {{"name", results.metric.name},
+                         {"label", results.metric.label},
+                         {"lower_is_better", results.metric.lower_is_better}}}};
+  file["bounds"] = ordered_json::array();
+  for (const Bound& bound : results.bounds) file["bounds"].push_back({{"name", bound.name}, {"value", bound.value}});
+  file["runs"] = ordered_json::array();
+  for (const RunResult& run : results.runs) file["runs"].push_back(to_json(run));
+  // Text from error messages may hold bytes that are no UTF-8.
+  const std::string text = file.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
+  AtomicFileWriter writer(path);
+  writer.write(text.data(), text.size());
+  writer.commit();
+}
+
+Results load_results(const std::string& path) {
+  const json file = read_json_file(path);
+  try {
+    const json& metric = file.at("metric");
+    Results results{.name = file.at("name"),
+                    .description = file.at("description"),
+                    .experiment = file.at("experiment"),
+                    .host = file.at("host"),
+                    .command = file.at("command"),
+                    .metric = {.name = metric.at("name"),
+                               .label = metric.at("label"),
+                               .lower_is_better = metric.at("lower_is_better")},
+                    .bounds = {},
+                    .runs = {}};
+    for (const json& bound : file.at("bounds")) results.bounds.push_back({bound.at("name"), bound.at("value")});
+    for (const json& run : file.at("runs")) results.runs.push_back(run_result_from(run));
+    return results;
+  } catch (const json::exception& error) {
+    throw IoError("results", fmt::format("'{}' does not hold results of bough run: {}", path, error.what()));
+  }
+}
+
+}  // namespace bough::runner

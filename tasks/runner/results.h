@@ -1,0 +1,63 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "tasks/runner/experiment.h"
+
+namespace bough::runner {
+
+enum class RunStatus { running, done, failed };
+const char* to_string(RunStatus status);
+
+/// A look at a run while it learned.
+struct CurvePoint {
+  std::int64_t step = 0;
+  double loss = 0;                   ///< mean since the point before
+  nlohmann::json metrics = nullptr;  ///< on the validation data
+  double seconds = 0;                ///< of training so far
+  bool operator==(const CurvePoint&) const = default;
+};
+
+/// What results.json says of one run.
+struct RunResult {
+  std::string name;
+  nlohmann::json settings, config;
+  RunStatus status = RunStatus::running;
+  std::string error = {};
+  RunFacts facts = {};
+  std::int64_t steps_done = 0;
+  nlohmann::json metrics = nlohmann::json::object();
+  std::vector<CurvePoint> curve = {};
+  double train_seconds = 0;  ///< without evaluation
+  double tokens_per_second = 0;
+  std::int64_t peak_memory_bytes = 0;
+};
+
+nlohmann::ordered_json to_json(const RunResult& result);
+/// IoError if something that is needed is missing or of another type.
+RunResult run_result_from(const nlohmann::json& entry);
+
+/// Everything a report needs: the file that stays valid JSON whatever happens.
+struct Results {
+  std::string name, description;
+  nlohmann::json experiment;  ///< as given, with what --set changed
+  nlohmann::json host;
+  std::string command;  ///< how to repeat it
+  Metric metric;
+  std::vector<Bound> bounds;
+  std::vector<RunResult> runs;
+
+  RunResult* find(const std::string& run_name);
+};
+
+/// Processor, cores, threads, version: where the figures come from.
+nlohmann::json describe_host();
+
+/// Replaces the file atomically. Numbers that are not finite become null.
+void save_results(const std::string& path, const Results& results);
+/// IoError if the file is not there, ConfigError or IoError if it is not one of ours.
+Results load_results(const std::string& path);
+
+}  // namespace bough::runner

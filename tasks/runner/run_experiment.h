@@ -1,0 +1,47 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "tasks/runner/plan.h"
+#include "tasks/runner/train_run.h"
+
+namespace bough::runner {
+
+/// Tells a person what happens. Every call comes from the thread that called run_experiment.
+class SweepObserver {
+ public:
+  virtual ~SweepObserver() = default;
+  virtual void on_progress(const std::string& /*run*/, const RunProgress& /*progress*/) {}
+  /// A run has ended, or was done already.
+  virtual void on_result(const RunResult& /*result*/, bool /*was_done_before*/) {}
+};
+
+struct SweepOptions {
+  std::string folder = {};                ///< results.json, experiment.json and runs/<name>/ go there
+  bool resume = false;                    ///< unfinished runs go on from their checkpoints
+  int jobs = 1;                           ///< above 1 every run is a process of its own
+  std::string worker_program = {};        ///< a program that calls serve_worker when its only argument is run-worker
+  std::vector<std::string> plugins = {};  ///< given beside those of the experiment
+  std::string command = {};               ///< how to repeat it, for the report
+  SweepObserver* observer = nullptr;
+};
+
+struct SweepOutcome {
+  Results results;
+  int failed = 0;
+  bool interrupted = false;
+};
+
+/// Runs what is not done yet. results.json is replaced after every run that starts or ends, and runs that it lists as
+/// done are not repeated. ConfigError before anything is changed if the folder holds a run of the same name with other
+/// settings. A run that fails is recorded and the others go on. The same results, bit for bit, for any number of jobs
+/// and threads.
+SweepOutcome run_experiment(const Experiment& experiment, const std::vector<RunPlan>& plans,
+                            const SweepOptions& options);
+
+/// The other end of a worker process: reads its request from stdin, trains, and writes progress and result to stdout.
+/// Returns the exit code.
+int serve_worker();
+
+}  // namespace bough::runner

@@ -1,0 +1,186 @@
+#include "tasks/runner/train_run.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+
+#include "bough/core/errors.h"
+#include "bough/core/json.h"
+#include "bough/core/memory.h"
+#include "tasks/runner/interrupt.h"
+#include "tasks/runner/run_log.h"
+
+namespace bough::runner {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using nlohmann::json;
+
+constexpr const char* state_note = "bough:run";
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+/// The loop around the steps: what is written where and when.
+class Training {
+ public:
+  explicit Training(const RunRequest& request)
+      : request_(request),
+        result_{.name = request.run->name, .settings = request.run->settings, .config = request.run->config},
+        steps_(request.run->checked.train.integer("steps")),
+        evaluate_every_(request.run->checked.train.optional_integer("evaluate_every")
+                            .value_or(std::max<std::int64_t>(1, steps_ / 10))),
+        log_every_(
+            request.run->checked.train.optional_integer("log_every").value_or(std::max<std::int64_t>(1, steps_ / 100))),
+        checkpoint_seconds_(request.run->checked.train.number("checkpoint_seconds")),
+        checkpoint_((std::filesystem::path(request.folder) / checkpoint_file).string()) {}
+
+  RunResult run() {
+    try {
+      train();
+    } catch (const std::exception& error) {
+      result_.status = RunStatus::failed;
+      result_.error = error.what();
+    }
+    return result_;
+  }
+
+ private:
+  void train();
+  void open_log(bool resumed);
+  void note_step(double loss);
+  void save();
+  void restore();
+  void report_progress(bool now);
+
+  const RunRequest& request_;
+  RunResult result_;
+  std::unique_ptr<TrainingRun> run_;
+  std::unique_ptr<RunLog> log_;
+  std::int64_t steps_, evaluate_every_, log_every_;
+  double checkpoint_seconds_;
+  std::string checkpoint_;
+  double loss_sum_ = 0;  // since the last record
+  std::int64_t loss_count_ = 0;
+  double last_loss_ = 0, metric_ = std::numeric_limits<double>::quiet_NaN();
+  std::int64_t steps_here_ = 0;
+  double seconds_here_ = 0, evaluation_seconds_ = 0;
+  Clock::time_point last_save_ = Clock::now(), last_report_{};
+};
+
+void Training::train() {
+  reset_peak_memory();
+  std::filesystem::create_directories(request_.folder);
+  run_ = request_.task->start(request_.run->checked);
+  result_.facts = run_->facts();
+  const bool resumed = request_.resume && std::filesystem::exists(checkpoint_);
+  if (resumed) restore();
+  open_log(resumed);
+
+  while (result_.steps_done < steps_ && !interrupted()) {
+    const std::int64_t step = result_.steps_done + 1;
+    const auto start = Clock::now();
+    const double loss = run_->step(step);
+    const double seconds = seconds_since(start);
+    if (!std::isfinite(loss)) {
+      throw Error("train", fmt::format("the loss of step {} is {}; a lower learning rate may help", step, loss));
+    }
+    result_.steps_done = step;
+    result_.train_seconds += seconds;
+    seconds_here_ += seconds;
+    ++steps_here_;
+    note_step(loss);
+    report_progress(step == steps_);
+    if (seconds_since(last_save_) >= checkpoint_seconds_) save();
+  }
+  result_.peak_memory_bytes = std::max(result_.peak_memory_bytes, memory_statistics().bytes_peak);
+  if (result_.steps_done < steps_) return save();
+
+  result_.metrics = run_->validate();
+  result_.metrics.update(run_->test());
+  result_.status = RunStatus::done;
+  save();
+  log_->write({{"step", steps_}, {"done", true}, {"metrics", result_.metrics}, {"seconds", result_.train_seconds}});
+}
+
+void Training::open_log(bool resumed) {
+  const std::string path = (std::filesystem::path(request_.folder) / "log.jsonl").string();
+  log_ = std::make_unique<RunLog>(resumed ? RunLog::resume(path, result_.steps_done) : RunLog::start(path));
+  if (resumed) {
+    log_->write({{"step", result_.steps_done}, {"resumed", true}});
+  } else {
+    log_->write({{"run", result_.name},
+                 {"config", result_.config},
+                 {"attention_degree", result_.facts.attention_degree},
+                 {"parameters", result_.facts.parameters}});
+  }
+}
+
+void Training::note_step(double loss) {
+  loss_sum_ += loss;
+  ++loss_count_;
+  result_.tokens_per_second = static_cast<double>(result_.facts.tokens_per_step) *
+                              static_cast<double>(result_.steps_done) / result_.train_seconds;
+  const bool look_now = result_.steps_done % evaluate_every_ == 0 || result_.steps_done == steps_;
+  if (!look_now && result_.steps_done % log_every_ != 0) return;
+  last_loss_ = loss_sum_ / static_cast<double>(loss_count_);
+  loss_sum_ = 0;
+  loss_count_ = 0;
+  CurvePoint point{.step = result_.steps_done, .loss = last_loss_, .seconds = result_.train_seconds};
+  if (look_now) {
+    const auto start = Clock::now();
+    point.metrics = run_->validate();
+    evaluation_seconds_ += seconds_since(start);
+    metric_ = point.metrics.begin()->get<double>();
+  }
+  nlohmann::ordered_json record = {{"step", point.step}, {"loss", point.loss}, {"seconds", point.seconds}};
+  if (look_now) record.update(nlohmann::ordered_json(point.metrics));
+  record["tokens_per_second"] = result_.tokens_per_second;
+  log_->write(record);
+  result_.curve.push_back(std::move(point));
+}
+
+void Training::report_progress(bool now) {
+  if (!now && seconds_since(last_report_) < 0.5) return;
+  last_report_ = Clock::now();
+  const double per_step = (seconds_here_ + evaluation_seconds_) / static_cast<double>(steps_here_);
+  request_.on_progress({.step = result_.steps_done,
+                        .steps = steps_,
+                        .loss = loss_count_ > 0 ? loss_sum_ / static_cast<double>(loss_count_) : last_loss_,
+                        .metric = metric_,
+                        .tokens_per_second = result_.tokens_per_second,
+                        .memory_bytes = memory_statistics().bytes_peak,
+                        .seconds_left = per_step * static_cast<double>(steps_ - result_.steps_done)});
+}
+
+void Training::save() {
+  const json state = {{"result", to_json(result_)}, {"loss_sum", loss_sum_}, {"loss_count", loss_count_}};
+  run_->save(checkpoint_, {{state_note, state.dump()}, {"config", result_.config.dump()}});
+  last_save_ = Clock::now();
+}
+
+void Training::restore() {
+  const auto notes = run_->load(checkpoint_);
+  const auto note = notes.find(state_note);
+  if (note == notes.end()) throw IoError("resume", fmt::format("'{}' is no checkpoint of a run", checkpoint_));
+  const json state = parse_json(note->second, "checkpoint");
+  RunResult saved = run_result_from(state.at("result"));
+  const std::string difference = first_difference(saved.config, result_.config);
+  if (!difference.empty()) {
+    throw ConfigError("resume",
+                      fmt::format("'{}' was made with another {}; choose another --out", checkpoint_, difference));
+  }
+  saved.facts = result_.facts;
+  result_ = std::move(saved);
+  result_.status = RunStatus::running;
+  loss_sum_ = state.at("loss_sum");
+  loss_count_ = state.at("loss_count");
+  if (!result_.curve.empty()) last_loss_ = result_.curve.back().loss;
+}
+
+}  // namespace
+
+RunResult train_run(const RunRequest& request) { return Training(request).run(); }
+
+}  // namespace bough::runner

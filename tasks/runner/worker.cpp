@@ -1,0 +1,147 @@
+#include "tasks/runner/worker.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "bough/core/errors.h"
+
+namespace bough::runner {
+namespace {
+
+using nlohmann::json;
+
+struct Pipe {
+  int read_end = -1, write_end = -1;
+};
+
+Pipe make_pipe() {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) throw IoError("worker", fmt::format("no pipe: {}", std::strerror(errno)));
+  return {ends[0], ends[1]};
+}
+
+/// Closed by the destructor unless it has become somebody else's.
+struct SpawnPlan {
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+  SpawnPlan() {
+    ::posix_spawn_file_actions_init(&actions);
+    ::posix_spawnattr_init(&attributes);
+  }
+  ~SpawnPlan() {
+    ::posix_spawn_file_actions_destroy(&actions);
+    ::posix_spawnattr_destroy(&attributes);
+  }
+  SpawnPlan(const SpawnPlan&) = delete;
+  SpawnPlan& operator=(const SpawnPlan&) = delete;
+};
+
+void write_all(int file, const std::string& text) {
+  std::size_t done = 0;
+  while (done < text.size()) {
+    const ssize_t written = ::write(file, text.data() + done, text.size() - done);
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return;  // the process has ended; that shows when its output is read
+    done += static_cast<std::size_t>(written);
+  }
+}
+
+double number_or_nan(const json& value) {
+  return value.is_number() ? value.get<double>() : std::numeric_limits<double>::quiet_NaN();
+}
+
+}  // namespace
+
+json to_json(const RunProgress& progress) {
+  return {{"step", progress.step},
+          {"steps", progress.steps},
+          {"loss", progress.loss},
+          {"metric", progress.metric},
+          {"tokens_per_second", progress.tokens_per_second},
+          {"memory_bytes", progress.memory_bytes},
+          {"seconds_left", progress.seconds_left}};
+}
+
+RunProgress run_progress_from(const json& entry) {
+  return {.step = entry.at("step"),
+          .steps = entry.at("steps"),
+          .loss = number_or_nan(entry.at("loss")),
+          .metric = number_or_nan(entry.at("metric")),
+          .tokens_per_second = number_or_nan(entry.at("tokens_per_second")),
+          .memory_bytes = entry.at("memory_bytes"),
+          .seconds_left = number_or_nan(entry.at("seconds_left"))};
+}
+
+WorkerProcess::WorkerProcess(const std::string& program, const json& request) {
+  const Pipe input = make_pipe(), output = make_pipe();
+  SpawnPlan plan;
+  ::posix_spawn_file_actions_adddup2(&plan.actions, input.read_end, STDIN_FILENO);
+  ::posix_spawn_file_actions_adddup2(&plan.actions, output.write_end, STDOUT_FILENO);
+  ::posix_spawnattr_setpgroup(&plan.attributes, 0);
+  ::posix_spawnattr_setflags(&plan.attributes, POSIX_SPAWN_SETPGROUP);
+  std::string name = program, argument = "run-worker";
+  char* arguments[] = {name.data(), argument.data(), nullptr};
+  const int error = ::posix_spawn(&process_, program.c_str(), &plan.actions, &plan.attributes, arguments, environ);
+  ::close(input.read_end);
+  ::close(output.write_end);
+  if (error != 0) {
+    ::close(input.write_end);
+    ::close(output.read_end);
+    throw IoError("worker", fmt::format("'{}' cannot be started: {}", program, std::strerror(error)));
+  }
+  output_ = output.read_end;
+  write_all(input.write_end, request.dump());
+  ::close(input.write_end);
+}
+
+WorkerProcess::~WorkerProcess() {
+  if (process_ > 0) {
+    ::kill(process_, SIGKILL);
+    ::waitpid(process_, nullptr, 0);
+  }
+  ::close(output_);
+}
+
+std::vector<json> WorkerProcess::read_lines() {
+  char piece[4096];
+  const ssize_t got = ::read(output_, piece, sizeof(piece));
+  if (got < 0 && errno == EINTR) return {};
+  if (got <= 0) {
+    finished_ = true;
+    return {};
+  }
+  buffer_.append(piece, static_cast<std::size_t>(got));
+  std::vector<json> lines;
+  std::size_t begin = 0;
+  for (std::size_t end = buffer_.find('\n'); end != std::string::npos; end = buffer_.find('\n', begin)) {
+    json line = json::parse(buffer_.substr(begin, end - begin), nullptr, false);
+    if (line.is_object()) lines.push_back(std::move(line));
+    begin = end + 1;
+  }
+  buffer_.erase(0, begin);
+  return lines;
+}
+
+void WorkerProcess::interrupt() {
+  if (!told_to_end_) ::kill(process_, SIGTERM);
+  told_to_end_ = true;
+}
+
+std::string WorkerProcess::wait_for_end() {
+  int status = 0;
+  while (::waitpid(process_, &status, 0) < 0 && errno == EINTR) {
+  }
+  process_ = -1;
+  if (!WIFSIGNALED(status)) return fmt::format("its process ended with exit code {}", WEXITSTATUS(status));
+  return fmt::format("its process was ended by signal {} ({}){}", WTERMSIG(status), strsignal(WTERMSIG(status)),
+                     WTERMSIG(status) == SIGKILL ? "; did the machine run out of memory?" : "");
+}
+
+}  // namespace bough::runner

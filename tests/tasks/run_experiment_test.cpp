@@ -1,0 +1,177 @@
+#include "tasks/runner/run_experiment.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <sstream>
+
+#include "bough/core/errors.h"
+#include "bough/core/parallel.h"
+#include "bough/nn/checkpoint.h"
+#include "tests/support/files.h"
+
+namespace bough::runner {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+
+json tiny() {
+  return json::parse(R"({
+    "name": "tiny",
+    "task": {"corpus": {"kind": "turn_taking", "train_characters": 3000, "valid_characters": 300, "test_characters": 500},
+             "length": 32},
+    "model": {"layers": 2, "dim": 16, "heads": 2, "ffn": 16, "dropout": 0.1, "attention_dropout": 0.1},
+    "graph": {"kind": "bpt", "k": 1},
+    "train": {"steps": 6, "tokens_per_batch": 64, "log_every": 2, "warmup": 2, "auxiliary_weight": 0.5}})");
+}
+
+/// Presses Ctrl-C at the first sign of life.
+class Interrupter : public SweepObserver {
+ public:
+  void on_progress(const std::string&, const RunProgress&) override {
+    if (!done_) std::raise(SIGINT);
+    done_ = true;
+  }
+
+ private:
+  bool done_ = false;
+};
+
+SweepOutcome run(const json& source, const std::string& folder, const SweepOptions& options = {}) {
+  const Experiment experiment = read_experiment(source);
+  SweepOptions own = options;
+  own.folder = folder;
+  return run_experiment(experiment, plan_runs(experiment), own);
+}
+
+/// Name and bits of every tensor of a checkpoint, the optimiser's too.
+std::map<std::string, std::vector<float>> tensors_of(const std::string& path) {
+  std::map<std::string, std::vector<float>> result;
+  for (const auto& [name, tensor] : nn::load_tensors(path).tensors) result[name] = tensor.to_vector<float>();
+  return result;
+}
+
+TEST(RunExperiment, WritesResultsLogAndCheckpoint) {
+  const test::TemporaryFolder folder;
+  const SweepOutcome outcome = run(tiny(), folder.file("out"));
+  EXPECT_EQ(outcome.failed, 0);
+  const json results = json::parse(test::file_content(folder.file("out/results.json")));
+  ASSERT_EQ(results["runs"].size(), 1u);
+  const json& one = results["runs"][0];
+  EXPECT_EQ(one["name"], "bpt-k1");
+  EXPECT_EQ(one["graph"], json({{"kind", "bpt"}, {"k", 1}}));
+  EXPECT_EQ(one["seed"], 1);
+  EXPECT_EQ(one["status"], "done");
+  EXPECT_GT(one["metrics"]["bpc"].get<double>(), 1);
+  EXPECT_LT(one["metrics"]["bpc"].get<double>(), 8);
+  EXPECT_GT(one["train_seconds"].get<double>(), 0);
+  EXPECT_GT(one["tokens_per_second"].get<double>(), 0);
+  EXPECT_GT(one["peak_memory_bytes"].get<std::int64_t>(), 1000);
+  EXPECT_EQ(one["num_nodes"], 63);
+  EXPECT_GE(one["curve"].size(), 3u);
+  EXPECT_EQ(results["bounds"].size(), 2u);
+  EXPECT_TRUE(results["host"].contains("processor"));
+
+  std::istringstream log(test::file_content(folder.file("out/runs/bpt-k1/log.jsonl")));
+  std::vector<json> records;
+  for (std::string line; std::getline(log, line);) records.push_back(json::parse(line));
+  EXPECT_EQ(records.front()["run"], "bpt-k1");
+  EXPECT_EQ(records.back()["done"], true);
+  EXPECT_TRUE(tensors_of(folder.file("out/runs/bpt-k1/checkpoint.safetensors")).contains("embedding.weight"));
+}
+
+TEST(RunExperiment, ResumesBitForBitAfterAnInterruptAndForAnyNumberOfThreads) {
+  const test::TemporaryFolder folder;
+  const SweepOutcome whole = run(tiny(), folder.file("whole"));
+
+  Interrupter interrupter;
+  const SweepOutcome cut = run(tiny(), folder.file("cut"), {.observer = &interrupter});
+  EXPECT_TRUE(cut.interrupted);
+  ASSERT_EQ(cut.results.runs.front().status, RunStatus::running);
+  EXPECT_LT(cut.results.runs.front().steps_done, 6);
+  EXPECT_EQ(load_results(folder.file("cut/results.json")).runs.front().status, RunStatus::running);
+
+  const int threads = num_threads();
+  set_num_threads(threads == 3 ? 2 : 3);
+  const SweepOutcome rest = run(tiny(), folder.file("cut"), {.resume = true});
+  set_num_threads(threads);
+  EXPECT_FALSE(rest.interrupted);
+  EXPECT_EQ(rest.results.runs.front().metrics, whole.results.runs.front().metrics);
+  EXPECT_EQ(tensors_of(folder.file("cut/runs/bpt-k1/checkpoint.safetensors")),
+            tensors_of(folder.file("whole/runs/bpt-k1/checkpoint.safetensors")));
+  const auto& curve = rest.results.runs.front().curve;
+  ASSERT_EQ(curve.size(), whole.results.runs.front().curve.size());
+  for (std::size_t i = 0; i < curve.size(); ++i) EXPECT_EQ(curve[i].loss, whole.results.runs.front().curve[i].loss);
+}
+
+TEST(RunExperiment, DoesNotRepeatWhatIsDoneAndKeepsRunsOfEarlierSweeps) {
+  const test::TemporaryFolder folder;
+  const double seconds = run(tiny(), folder.file("out")).results.runs.front().train_seconds;
+  json more = tiny();
+  more["sweep"] = {{"graph", {more["graph"], {{"kind", "window"}, {"width", 4}}}}};
+  const SweepOutcome second = run(more, folder.file("out"));
+  ASSERT_EQ(second.results.runs.size(), 2u);
+  EXPECT_EQ(second.results.runs[0].train_seconds, seconds);
+  EXPECT_EQ(second.results.runs[1].name, "window-width4");
+}
+
+TEST(RunExperiment, RefusesAFolderThatHoldsTheRunWithOtherSettings) {
+  const test::TemporaryFolder folder;
+  run(tiny(), folder.file("out"));
+  json other = tiny();
+  other["train"]["steps"] = 7;
+  try {
+    run(other, folder.file("out"));
+    FAIL();
+  } catch (const ConfigError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("train.steps"));
+  }
+}
+
+TEST(RunExperiment, RecordsARunThatCannotStartOrWhoseLossExplodesAndGoesOn) {
+  const test::TemporaryFolder folder;
+  json source = tiny();
+  source["train"]["clip"] = 0;
+  source["sweep"] = {{"graph", {"star", "bpt"}}, {"train.learning_rate", {1e-3, 1e30}}};
+  const SweepOutcome outcome = run(source, folder.file("out"));
+  EXPECT_EQ(outcome.failed, 3);
+  Results results = load_results(folder.file("out/results.json"));
+  EXPECT_EQ(results.find("bpt-learning_rate0.001")->status, RunStatus::done);
+  EXPECT_THAT(results.find("star-learning_rate0.001")->error, HasSubstr("no causal form"));
+  const RunResult& exploded = *results.find("bpt-learning_rate1e_30");
+  EXPECT_EQ(exploded.status, RunStatus::failed);
+  EXPECT_THAT(exploded.error, ::testing::AnyOf(HasSubstr("loss of step"), HasSubstr("norm")));
+}
+
+TEST(RunExperiment, ReadsTextFilesAndSaysWhereItLookedForAMissingOne) {
+  const test::TemporaryFolder folder;
+  std::string text;
+  for (int i = 0; i < 300; ++i) text += "the cat sat\xff on the mat " + std::to_string(i % 10);
+  test::write_file(folder.file("text.txt"), text);
+  json source = tiny();
+  source["task"]["corpus"] = {{"kind", "text"}, {"path", "text.txt"}};
+  const ExperimentOptions options{.data_folders = {folder.file("nowhere"), folder.file("")}};
+  const Experiment experiment = read_experiment(source, options);
+  EXPECT_EQ(run_experiment(experiment, plan_runs(experiment), {.folder = folder.file("out")}).failed, 0);
+
+  source["task"]["corpus"]["path"] = "absent.txt";
+  const auto plans = plan_runs(read_experiment(source, options));
+  EXPECT_THAT(plans.front().error, ::testing::AllOf(HasSubstr("absent.txt"), HasSubstr("nowhere")));
+}
+
+TEST(Plan, EstimatesMemoryWithinAFactorOfThreeOfWhatIsUsed) {
+  const test::TemporaryFolder folder;
+  json source = tiny();
+  source["train"]["tokens_per_batch"] = 2048;
+  source["train"]["steps"] = 2;
+  source["model"]["dim"] = 64;
+  const SweepOutcome outcome = run(source, folder.file("out"));
+  const RunResult& result = outcome.results.runs.front();
+  EXPECT_LT(result.peak_memory_bytes, 3 * plan_runs(read_experiment(source)).front().facts.memory_bytes);
+  EXPECT_GT(3 * result.peak_memory_bytes, plan_runs(read_experiment(source)).front().facts.memory_bytes);
+}
+
+}  // namespace
+}  // namespace bough::runner

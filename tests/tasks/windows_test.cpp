@@ -1,0 +1,79 @@
+#include "tasks/language_model/windows.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <numeric>
+
+#include "bough/core/errors.h"
+#include "tasks/language_model/vocabulary.h"
+
+namespace bough {
+namespace {
+
+/// 0, 1, 2, ...: a character says where it stands.
+EncodedText counting(std::int32_t size) {
+  std::vector<std::int32_t> text(static_cast<std::size_t>(size));
+  std::iota(text.begin(), text.end(), 0);
+  return std::make_shared<const std::vector<std::int32_t>>(text);
+}
+
+TEST(EvaluationWindows, ScoreEveryCharacterAfterTheFirstHalfWindowOnceGivenAtLeastHalfAWindow) {
+  for (const std::int32_t size : {9, 10, 12, 13, 40, 41, 47}) {
+    for (const std::int64_t length : {2, 5, 8}) {
+      const EvaluationWindows windows(counting(size), {.length = length, .count = 3});
+      std::map<std::int32_t, int> scored;
+      for (std::int64_t i = 0; i < windows.num_batches(); ++i) {
+        const WindowBatch batch = windows.batch(i);
+        const auto inputs = batch.inputs.to_vector<std::int32_t>(), targets = batch.targets.to_vector<std::int32_t>();
+        for (std::size_t at = 0; at < targets.size(); ++at) {
+          if (targets[at] == not_scored) continue;
+          EXPECT_EQ(targets[at], inputs[at] + 1);
+          EXPECT_GE(static_cast<std::int64_t>(at) % length, length / 2);
+          ++scored[targets[at]];
+        }
+      }
+      EXPECT_EQ(static_cast<std::int64_t>(scored.size()), windows.scored());
+      for (std::int32_t c = static_cast<std::int32_t>(length / 2) + 1; c < size; ++c) {
+        EXPECT_EQ(scored[c], 1) << "character " << c << " of " << size << ", windows of " << length;
+      }
+    }
+  }
+}
+
+TEST(TrainingWindows, DependOnSeedAndStepAndReachBothEndsOfTheText) {
+  const TrainingWindows windows(counting(12), {.length = 8, .count = 4}, 5);
+  const TrainingWindows others(counting(12), {.length = 8, .count = 4}, 6);
+  EXPECT_EQ(windows.batch(3).inputs.to_vector<int>(), windows.batch(3).inputs.to_vector<int>());
+  std::map<int, int> begins;
+  bool differs_by_seed = false;
+  for (int step = 1; step <= 50; ++step) {
+    const auto inputs = windows.batch(step).inputs.to_vector<int>(),
+               targets = windows.batch(step).targets.to_vector<int>();
+    for (std::size_t i = 0; i < inputs.size(); ++i) EXPECT_EQ(targets[i], inputs[i] + 1);
+    for (std::size_t i = 0; i < inputs.size(); i += 8) ++begins[inputs[i]];
+    differs_by_seed |= inputs != others.batch(step).inputs.to_vector<int>();
+  }
+  EXPECT_TRUE(differs_by_seed);
+  EXPECT_EQ(begins.begin()->first, 0);
+  EXPECT_EQ(begins.rbegin()->first, 3);  // the character after the window is the last of the text
+}
+
+TEST(TrainingWindows, RefuseATextThatIsNotLongerThanAWindow) {
+  EXPECT_THROW(TrainingWindows(counting(8), {.length = 8, .count = 1}, 1), ConfigError);
+  EXPECT_THROW(EvaluationWindows(counting(8), {.length = 8, .count = 1}), ConfigError);
+}
+
+TEST(Vocabulary, NumbersTheBytesThatOccurAndRefusesOthers) {
+  const std::string odd("\xff\0b", 3);
+  const Vocabulary vocabulary = Vocabulary::of({"abba", odd, ""});
+  EXPECT_EQ(vocabulary.size(), 4);
+  EXPECT_EQ(vocabulary.encode("ab"), (std::vector<std::int32_t>{1, 2}));
+  EXPECT_EQ(vocabulary.encode(odd), (std::vector<std::int32_t>{3, 0, 2}));
+  EXPECT_EQ(vocabulary.byte(3), '\xff');
+  EXPECT_THROW(vocabulary.encode("abc"), ConfigError);
+  EXPECT_THROW(Vocabulary(""), ConfigError);
+}
+
+}  // namespace
+}  // namespace bough
