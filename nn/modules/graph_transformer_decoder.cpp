@@ -2,15 +2,21 @@
 
 #include <fmt/format.h>
 
+#include <numeric>
+
 #include "bough/autograd/recompute.h"
 #include "bough/core/errors.h"
 #include "bough/ops/arithmetic.h"
+#include "bough/ops/arrange.h"
+#include "bough/ops/rows.h"
 
 namespace bough::nn {
 namespace {
 
+constexpr const char* where = "graph transformer decoder";
+
 GraphSelfAttentionOptions attention_options(const GraphTransformerLayerOptions& options, std::int64_t num_relations) {
-  if (options.soft_span) throw ConfigError("graph transformer decoder", "has no soft span; leave soft_span out");
+  if (options.soft_span) throw ConfigError(where, "has no soft span; leave soft_span out");
   return {.dim = options.dim,
           .heads = options.heads,
           .num_relations = num_relations,
@@ -21,19 +27,32 @@ GraphSelfAttentionOptions attention_options(const GraphTransformerLayerOptions& 
           .output_gain = options.output_gain};
 }
 
-void require_fitting(const Graph& graph, const Graph& cross, const Tensor& h, const Tensor& encoded) {
-  constexpr const char* where = "graph transformer decoder";
-  if (graph.is_bipartite() || !cross.is_bipartite() || cross.num_dst() != graph.num_nodes()) {
-    throw GraphError(where, fmt::format("needs a graph over its own nodes and a bipartite one from the encoder's nodes "
-                                        "to these, not {} nodes and {} to {}{}",
-                                        graph.num_dst(), cross.num_src(), cross.num_dst(),
-                                        cross.is_bipartite() ? "" : " that is not bipartite"));
+void require_cross_graph(const Graph& cross, std::int64_t destinations, const Tensor& encoded) {
+  if (!cross.is_bipartite() || cross.num_dst() != destinations) {
+    throw GraphError(where, fmt::format("the cross graph must be bipartite, from the encoder's nodes to {} of the "
+                                        "decoder; it goes {} {} to {}",
+                                        destinations, cross.is_bipartite() ? "from" : "inside one set, from",
+                                        cross.num_src(), cross.num_dst()));
   }
-  if (h.rank() != 2 || h.size(0) != graph.num_nodes() || encoded.rank() != 2 || encoded.size(0) != cross.num_src()) {
-    throw ShapeError(where,
-                     fmt::format("the graphs have {} nodes and {} of the encoder, the inputs are {} and {}",
-                                 graph.num_nodes(), cross.num_src(), to_string(h.shape()), to_string(encoded.shape())));
+  if (encoded.rank() != 2 || encoded.size(0) != cross.num_src()) {
+    throw ShapeError(where, fmt::format("the cross graph has {} nodes of the encoder, whose output is {}",
+                                        cross.num_src(), to_string(encoded.shape())));
   }
+}
+
+/// x with some of its rows replaced.
+Tensor replace_rows(const Tensor& x, const Tensor& rows, const Tensor& values) {
+  const std::int64_t count = values.size(0);
+  std::vector<std::int64_t> from(static_cast<std::size_t>(x.size(0)));
+  std::iota(from.begin(), from.end(), count);
+  std::int64_t next = 0;
+  for (const std::int64_t row : rows.to_vector<std::int64_t>()) from.at(static_cast<std::size_t>(row)) = next++;
+  return gather_rows(concatenate({values, x}, 0), Tensor::from_vector(from, {x.size(0)}, x.device()));
+}
+
+template <typename F>
+Tensor run(bool checkpointed, const F& layer, const std::vector<Tensor>& inputs) {
+  return checkpointed ? recompute(layer, inputs) : layer(inputs);
 }
 
 }  // namespace
@@ -64,21 +83,38 @@ GraphTransformerDecoderLayer::GraphTransformerDecoderLayer(const GraphTransforme
 
 Tensor GraphTransformerDecoderLayer::forward(const Graph& graph, const Graph& cross, const Tensor& h,
                                              const Tensor& encoded) const {
-  require_fitting(graph, cross, h, encoded);
-  const auto residual = [this](const LayerNorm& norm, const Tensor& x, const auto& part) {
-    return pre_norm_ ? x + dropout_.forward(part(norm.forward(x))) : norm.forward(dropout_.forward(part(x)), x);
-  };
-  const Tensor attended = residual(attention_norm, h, [&](const Tensor& x) { return attention.forward(graph, x); });
-  const Tensor informed = residual(cross_attention_norm, attended,
-                                   [&](const Tensor& x) { return cross_attention.forward(cross, encoded, x); });
-  return residual(feed_forward_norm, informed, [&](const Tensor& x) { return feed_forward.forward(x); });
+  if (h.rank() != 2 || h.size(0) != graph.num_dst() || graph.is_bipartite()) {
+    throw ShapeError(where,
+                     fmt::format("needs one row for each of the {} nodes of a graph that is not bipartite, not {}",
+                                 graph.num_dst(), to_string(h.shape())));
+  }
+  return forward(Round{.graphs = {graph}}, cross, h, encoded, {});
 }
 
-GraphTransformerDecoder::GraphTransformerDecoder(const GraphTransformerDecoderOptions& options)
-    : checkpoint_layers_(options.checkpoint_layers) {
+Tensor GraphTransformerDecoderLayer::forward(const Round& round, const Graph& cross, const Tensor& held,
+                                             const Tensor& encoded, const Tensor& token_rows) const {
+  // norm(x + part(x)), or x + part(norm(x)); where a part reads more rows than it writes, they are given apart.
+  const auto residual = [this](const LayerNorm& norm, const Tensor& x, const Tensor& read, const auto& part) {
+    return pre_norm_ ? x + dropout_.forward(part(norm.forward(read))) : norm.forward(dropout_.forward(part(read)), x);
+  };
+  const Tensor h = round.updated_rows.defined() ? gather_rows(held, round.updated_rows) : held;
+  const Tensor attended = residual(attention_norm, h, held, [&](const Tensor& nodes) {
+    return attention.forward(
+        round.graphs, nodes,
+        {.sources = round.source_rows, .destinations = round.updated_rows, .distances = round.distances});
+  });
+  const Tensor tokens = token_rows.defined() ? gather_rows(attended, token_rows) : attended;
+  require_cross_graph(cross, tokens.size(0), encoded);
+  const Tensor informed = residual(cross_attention_norm, tokens, tokens, [&](const Tensor& queries) {
+    return cross_attention.forward(cross, encoded, queries);
+  });
+  const Tensor all = token_rows.defined() ? replace_rows(attended, token_rows, informed) : informed;
+  return residual(feed_forward_norm, all, all, [&](const Tensor& rows) { return feed_forward.forward(rows); });
+}
+
+GraphTransformerDecoder::GraphTransformerDecoder(const GraphTransformerDecoderOptions& options) : options_(options) {
   if (options.layers < 1 || options.layers > 10000) {
-    throw ConfigError("graph transformer decoder",
-                      fmt::format("layers must be from 1 to 10000, not {}", options.layers));
+    throw ConfigError(where, fmt::format("layers must be from 1 to 10000, not {}", options.layers));
   }
   for (std::int64_t i = 0; i < options.layers; ++i) {
     layers_.push_back(std::make_unique<GraphTransformerDecoderLayer>(options.layer, options.num_cross_relations));
@@ -94,12 +130,55 @@ Tensor GraphTransformerDecoder::forward(const Graph& graph, const Graph& cross, 
                                         const Tensor& encoded) const {
   Tensor state = h;
   for (const auto& layer : layers_) {
-    const auto run = [&layer = *layer, graph, cross](const std::vector<Tensor>& inputs) {
+    const auto forward_layer = [&layer = *layer, graph, cross](const std::vector<Tensor>& inputs) {
       return layer.forward(graph, cross, inputs[0], inputs[1]);
     };
-    state = checkpoint_layers_ ? recompute(run, {state, encoded}) : run({state, encoded});
+    state = run(options_.checkpoint_layers, forward_layer, {state, encoded});
   }
-  return final_norm_ == nullptr ? state : final_norm_->forward(state);
+  return finish(state);
+}
+
+void GraphTransformerDecoder::require_fit(const Rounds& rounds, const Graph& cross, const Tensor& tokens,
+                                          const Tensor& encoded) const {
+  if (rounds.layers.size() != layers_.size()) {
+    throw ConfigError(where, fmt::format("the rounds are those of {} layers, the model has {}", rounds.layers.size(),
+                                         layers_.size()));
+  }
+  if (tokens.rank() != 2 || tokens.size(0) != rounds.num_tokens || tokens.size(1) != options_.layer.dim) {
+    throw ShapeError(where, fmt::format("token inputs must be [{}, {}], they are {}", rounds.num_tokens,
+                                        options_.layer.dim, to_string(tokens.shape())));
+  }
+  require_cross_graph(cross, rounds.num_tokens, encoded);
+  for (std::size_t i = 0; i < rounds.layers.size(); ++i) {
+    const std::vector<Round>& stages = rounds.layers[i];
+    if (stages.size() != 1 || stages[0].next_rows.defined() || rounds.num_outside > 0 || rounds.soft_span) {
+      throw ConfigError(where, "takes patterns without stages, memory, fixed nodes and soft span");
+    }
+    const std::int64_t read =
+        rounds.readout_rows[i].defined() ? rounds.readout_rows[i].size(0) : stages[0].graphs.front().num_dst();
+    if (read != rounds.num_tokens) {
+      throw ConfigError(where, fmt::format("the rounds read {} nodes, not the {} tokens; leave their readout out", read,
+                                           rounds.num_tokens));
+    }
+  }
+}
+
+Tensor GraphTransformerDecoder::forward(const Rounds& rounds, const Graph& cross, const Tensor& tokens,
+                                        const Tensor& encoded) const {
+  require_fit(rounds, cross, tokens, encoded);
+  Tensor held = tokens;
+  if (rounds.has_other_nodes) {
+    held = concatenate({tokens, zeros({1, tokens.size(1)}, tokens.dtype(), tokens.device())}, 0);
+  }
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    const auto forward_layer = [&layer = *layers_[i], round = rounds.layers[i][0], rows = rounds.readout_rows[i],
+                                cross](const std::vector<Tensor>& inputs) {
+      return layer.forward(round, cross, inputs[0], inputs[1], rows);
+    };
+    held = run(options_.checkpoint_layers, forward_layer, {held, encoded});
+  }
+  const Tensor& rows = rounds.readout_rows.back();
+  return finish(rows.defined() ? gather_rows(held, rows) : held);
 }
 
 }  // namespace bough::nn

@@ -11,6 +11,7 @@
 #include "bough/nn/optimizer.h"
 #include "bough/ops/arithmetic.h"
 #include "bough/ops/arrange.h"
+#include "bough/ops/layer_norm.h"
 #include "bough/ops/reduce.h"
 #include "bough/ops/rows.h"
 #include "tests/support/compare.h"
@@ -117,6 +118,77 @@ TEST(GraphTransformerDecoder, WithCheckpointedLayersGivesTheSameBitsInLessMemory
   EXPECT_LT(peaks[1], peaks[0] / 2);
 }
 
+class DecoderOnRounds : public testing::TestWithParam<std::pair<const char*, nlohmann::json>> {};
+
+TEST_P(DecoderOnRounds, EqualsAllNodesComputedThePlainWay) {
+  const AttentionGraph graph =
+      generators().make(GetParam().first, GetParam().second)->build({.length = 29, .causal = true});
+  const Graph cross =
+      generators().make("cross", {{"sentences", {10, 19}}, {"source_sentences", {4, 7}}})->build({.length = 29}).graph;
+  const Rounds rounds = make_rounds(graph, {.layers = 3});
+  for (const bool pre_norm : {false, true}) {
+    SCOPED_TRACE(pre_norm);
+    manual_seed(6);
+    GraphTransformerDecoder model({.layers = 3,
+                                   .layer = {.dim = 16,
+                                             .heads = 4,
+                                             .feed_forward = 24,
+                                             .num_relations = graph.num_relations(),
+                                             .pre_norm = pre_norm,
+                                             .attention_bias = true},
+                                   .num_cross_relations = 1});
+    Tensor tokens = random_tensor({29, 16}), encoded = random_tensor({11, 16}, DType::float32, 2);
+    tokens.set_requires_grad(true);
+    encoded.set_requires_grad(true);
+    const Tensor pruned = model.forward(rounds, cross, tokens, encoded);
+    sum(square(pruned)).backward();
+    const std::vector<Tensor> gradients{tokens.grad().clone(), encoded.grad().clone(),
+                                        model.layer(0).cross_attention.relation_keys.grad().clone()};
+    model.clear_grad();
+    tokens.clear_grad();
+    encoded.clear_grad();
+
+    const Tensor rows = index_tensor(graph.tokens);
+    const std::vector<Graph> graphs = graph.head_groups.empty() ? std::vector{graph.graph} : graph.head_groups;
+    Tensor h = scatter_add_rows(tokens, rows, graph.graph.num_nodes());
+    for (std::int64_t i = 0; i < 3; ++i) h = model.layer(i).forward(Round{.graphs = graphs}, cross, h, encoded, rows);
+    Tensor whole = gather_rows(h, rows);
+    if (pre_norm) whole = layer_norm(whole, {}, {});  // the last norm starts with scale 1 and shift 0
+    test::expect_close(pruned, whole, test::Tolerance{1e-4, 1e-4});
+    sum(square(whole)).backward();
+    test::expect_close(gradients[0], tokens.grad(), test::Tolerance{1e-3, 1e-3});
+    test::expect_close(gradients[1], encoded.grad(), test::Tolerance{1e-3, 1e-3});
+    test::expect_close(gradients[2], model.layer(0).cross_attention.relation_keys.grad(), test::Tolerance{1e-3, 1e-3});
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Patterns, DecoderOnRounds,
+    testing::Values(std::pair("bpt", nlohmann::json{{"k", 2}}), std::pair("full", nlohmann::json::object()),
+                    std::pair("sparse_strided", nlohmann::json{{"stride", 4}, {"split_heads", true}})),
+    [](const auto& instance) { return std::string(instance.param.first); });
+
+TEST(GraphTransformerDecoder, RefusesRoundsThatDoNotFit) {
+  const Setting setting;
+  GraphTransformerDecoder model(setting.options());
+  const Graph cross = generators().make("cross", {{"source_sentences", {5}}})->build({.length = 13}).graph;
+  const Tensor tokens = zeros({13, 16}), encoded = zeros({5, 16});
+  const auto rounds = [](const char* kind, const nlohmann::json& parameters, RoundsOptions options) {
+    return make_rounds(generators().make(kind, parameters)->build({.length = 13, .causal = false}), options);
+  };
+  const Rounds good = rounds("bpt", {{"k", 2}}, {.layers = 3});
+  EXPECT_EQ(model.forward(good, cross, tokens, encoded).shape(), tokens.shape());
+  EXPECT_THROW(model.forward(good, setting.cross, tokens, encoded), GraphError);
+  EXPECT_THROW(model.forward(good, cross, tokens, tokens), ShapeError);
+  EXPECT_THROW(model.forward(good, cross, encoded, encoded), ShapeError);
+  EXPECT_THROW(model.forward(rounds("bpt", {{"k", 2}}, {.layers = 2}), cross, tokens, encoded), ConfigError);
+  EXPECT_THROW(model.forward(rounds("bpt", {{"k", 2}}, {.layers = 3, .readout = {0}}), cross, tokens, encoded),
+               ConfigError);
+  EXPECT_THROW(model.forward(rounds("star", {}, {.layers = 3}), cross, tokens, encoded), ConfigError);
+  EXPECT_THROW(model.forward(rounds("adaptive_span", {{"max_span", 4}}, {.layers = 3}), cross, tokens, encoded),
+               ConfigError);
+}
+
 TEST(GraphTransformerDecoder, LearnsToCopyWhatTheEncoderHas) {
   // Token i is to give the encoder's token i, which only cross-attention can bring.
   manual_seed(4);
@@ -148,6 +220,7 @@ TEST(GraphTransformerDecoder, NamesWhatDoesNotFit) {
   const Graph &graph = setting.decoder.graph, &cross = setting.cross;
   const Tensor h = zeros({graph.num_nodes(), 16}), encoded = zeros({cross.num_src(), 16});
   EXPECT_THROW(model.forward(graph, graph, h, h), GraphError);
+  EXPECT_THROW(model.forward(cross, cross, h, encoded), ShapeError);
   EXPECT_THROW(model.forward(graph, cross.reverse(), h, encoded), GraphError);
   EXPECT_THROW(model.forward(graph, cross, h, h), ShapeError);
   EXPECT_THROW(model.forward(graph, cross, encoded, encoded), ShapeError);

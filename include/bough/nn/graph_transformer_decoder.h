@@ -17,8 +17,12 @@ class GraphTransformerDecoderLayer : public Module {
                                         std::int64_t num_cross_relations = 0);
 
   /// h [num_nodes, dim], encoded [cross.num_src, dim] -> [num_nodes, dim]. `cross` is bipartite, from the encoder's
-  /// nodes to those of `graph`; a node it has no edge to (a span, say) gets the projection of zeros from there.
+  /// nodes to those of `graph`; a node it has no edge to gets the projection of zeros from there.
   Tensor forward(const Graph& graph, const Graph& cross, const Tensor& h, const Tensor& encoded) const;
+  /// One round: rows held before -> rows updated. Of these, `token_rows` (undefined = all, in order) are the
+  /// destinations of `cross`; the others skip that part, norm included.
+  Tensor forward(const Round& round, const Graph& cross, const Tensor& held, const Tensor& encoded,
+                 const Tensor& token_rows) const;
 
   GraphSelfAttention attention, cross_attention;
   FeedForward feed_forward;
@@ -44,14 +48,21 @@ class GraphTransformerDecoder : public Module {
   /// As one layer. Causality is the graphs' affair: nothing flows where there is no edge. With checkpoint_layers the
   /// decoder must live until backward is done.
   Tensor forward(const Graph& graph, const Graph& cross, const Tensor& h, const Tensor& encoded) const;
+  /// Any attention graph without stages, memory and soft span, with the tokens as read-out: token inputs [num_tokens,
+  /// dim], encoded [cross.num_src, dim] -> the tokens. Only what they need is computed. `cross` goes to the tokens, as
+  /// the pattern "cross" has it; other nodes start from zeros and read only each other and the tokens.
+  Tensor forward(const Rounds& rounds, const Graph& cross, const Tensor& tokens, const Tensor& encoded) const;
 
   std::int64_t num_layers() const { return static_cast<std::int64_t>(layers_.size()); }
   GraphTransformerDecoderLayer& layer(std::int64_t index) { return *layers_.at(static_cast<std::size_t>(index)); }
 
  private:
+  void require_fit(const Rounds& rounds, const Graph& cross, const Tensor& tokens, const Tensor& encoded) const;
+  Tensor finish(const Tensor& h) const { return final_norm_ == nullptr ? h : final_norm_->forward(h); }
+
   std::vector<std::unique_ptr<GraphTransformerDecoderLayer>> layers_;
   std::unique_ptr<LayerNorm> final_norm_;
-  bool checkpoint_layers_;
+  GraphTransformerDecoderOptions options_;
 };
 
 }  // namespace bough::nn

@@ -12,10 +12,10 @@ namespace bough::nn {
 /// are int32 tensors; an undefined one means "all, in order".
 struct Round {
   std::vector<Graph> graphs;  ///< one, or one for each group of heads; from sources to updated nodes
-  Tensor source_rows;         ///< where each source stands among the rows held
-  Tensor updated_rows;        ///< where each updated node stands among the rows held
-  Tensor next_rows;           ///< what is held next: rows of the updated ones followed by the rows held
-  Tensor distances;           ///< int32, of each edge, for attention with a learned reach; else undefined
+  Tensor source_rows = {};    ///< where each source stands among the rows held
+  Tensor updated_rows = {};   ///< where each updated node stands among the rows held
+  Tensor next_rows = {};      ///< what is held next: rows of the updated ones followed by the rows held
+  Tensor distances = {};      ///< int32, of each edge, for attention with a learned reach; else undefined
 };
 
 /// What a model computes on one attention graph so that the read-out is right, and nothing else.
