@@ -14,7 +14,8 @@ int num_threads();
 /// Results never depend on it. ConfigError below 1 or above 1024. Not to be called while a parallel loop runs.
 void set_num_threads(int count);
 
-/// A borrowed callable: costs one pointer call, owns nothing, must not outlive what it refers to.
+/// A borrowed callable: costs one pointer call, owns nothing, must not outlive what it refers to. With Result void the
+/// callable may return anything, which is dropped.
 template <typename Signature>
 class FunctionRef;
 
@@ -25,7 +26,12 @@ class FunctionRef<Result(Arguments...)> {
   requires(!std::is_same_v<std::remove_cvref_t<F>, FunctionRef>) FunctionRef(F&& f)
       : target_(const_cast<void*>(static_cast<const void*>(std::addressof(f)))),
         call_([](void* target, Arguments... arguments) -> Result {
-          return (*static_cast<std::remove_reference_t<F>*>(target))(std::forward<Arguments>(arguments)...);
+          auto& function = *static_cast<std::remove_reference_t<F>*>(target);
+          if constexpr (std::is_void_v<Result>) {
+            static_cast<void>(function(std::forward<Arguments>(arguments)...));
+          } else {
+            return function(std::forward<Arguments>(arguments)...);
+          }
         }) {}
 
   Result operator()(Arguments... arguments) const { return call_(target_, std::forward<Arguments>(arguments)...); }
