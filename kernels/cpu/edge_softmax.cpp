@@ -93,12 +93,12 @@ class SoftmaxColumns {
     const auto& s = stream_;
     constexpr T lowest = -std::numeric_limits<T>::infinity();
     std::fill_n(period_, s.size(), lowest);
-    s.visit(count, [&](std::int64_t position, std::int64_t place, auto mask, auto whole) {
+    s.visit(count, [&](std::int64_t position, std::int64_t place, auto mask, auto whole) HWY_ATTR {
       auto value = s.load(scores + position, mask, whole);
       if constexpr (!whole) value = hn::IfThenElse(mask, value, hn::Set(s.d, lowest));
       hn::StoreU(hn::Max(hn::LoadU(s.d, period_ + place), value), s.d, period_ + place);
     });
-    s.fold(period_, results, [](T a, T b) { return std::max(a, b); });
+    s.fold(period_, results, [](T a, T b) HWY_ATTR { return std::max(a, b); });
   }
 
   /// Sums of exp(score - top); also stores the terms if asked to.
@@ -107,20 +107,20 @@ class SoftmaxColumns {
     const auto& s = stream_;
     s.unfold(tops, shifts_);
     std::fill_n(period_, s.size(), T{0});
-    s.visit(count, [&](std::int64_t position, std::int64_t place, auto mask, auto whole) {
+    s.visit(count, [&](std::int64_t position, std::int64_t place, auto mask, auto whole) HWY_ATTR {
       const auto value = s.load(scores + position, mask, whole);
       auto term = simd::exp(s.d, hn::Sub(value, hn::LoadU(s.d, shifts_ + place)));
       if constexpr (store) s.store(term, terms + position, mask, whole);
       if constexpr (!whole) term = hn::IfThenElseZero(mask, term);
       hn::StoreU(hn::Add(hn::LoadU(s.d, period_ + place), term), s.d, period_ + place);
     });
-    s.fold(period_, sums, [](T a, T b) { return a + b; });
+    s.fold(period_, sums, [](T a, T b) HWY_ATTR { return a + b; });
   }
 
   void scale(T* terms, std::int64_t count, const T* factors) const {
     const auto& s = stream_;
     s.unfold(factors, shifts_);
-    s.visit(count, [&](std::int64_t position, std::int64_t place, auto mask, auto whole) {
+    s.visit(count, [&](std::int64_t position, std::int64_t place, auto mask, auto whole) HWY_ATTR {
       const auto value = s.load(terms + position, mask, whole);
       s.store(hn::Mul(value, hn::LoadU(s.d, shifts_ + place)), terms + position, mask, whole);
     });
@@ -129,17 +129,17 @@ class SoftmaxColumns {
   void dots(const T* weights, const T* gradient, std::int64_t count, T* results) const {
     const auto& s = stream_;
     std::fill_n(period_, s.size(), T{0});
-    s.visit(count, [&](std::int64_t position, std::int64_t place, auto mask, auto whole) {
+    s.visit(count, [&](std::int64_t position, std::int64_t place, auto mask, auto whole) HWY_ATTR {
       const auto product = hn::Mul(s.load(weights + position, mask, whole), s.load(gradient + position, mask, whole));
       hn::StoreU(hn::Add(hn::LoadU(s.d, period_ + place), product), s.d, period_ + place);
     });
-    s.fold(period_, results, [](T a, T b) { return a + b; });
+    s.fold(period_, results, [](T a, T b) HWY_ATTR { return a + b; });
   }
 
   void differences(const T* weights, const T* gradient, std::int64_t count, const T* dots, T* results) const {
     const auto& s = stream_;
     s.unfold(dots, shifts_);
-    s.visit(count, [&](std::int64_t position, std::int64_t place, auto mask, auto whole) {
+    s.visit(count, [&](std::int64_t position, std::int64_t place, auto mask, auto whole) HWY_ATTR {
       const auto difference = hn::Sub(s.load(gradient + position, mask, whole), hn::LoadU(s.d, shifts_ + place));
       s.store(hn::Mul(s.load(weights + position, mask, whole), difference), results + position, mask, whole);
     });

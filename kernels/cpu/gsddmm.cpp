@@ -6,11 +6,17 @@ namespace bough {
 
 template <typename T>
 void gsddmm(Cpu, const GsddmmArguments<T>& arguments) {
-  const mp::FeatureLayout& layout = arguments.message.layout;
+  const mp::FeatureLayout& layout = *arguments.message.layout;
   const mp::FeatureLayout::Participant& result = arguments.message.result();
-  const auto run = [&](const auto& kernel) {
-    mp::map_edges(arguments.edges, kernel, arguments.results, result.width, mp::cut_features(layout, result, 1).front(),
-                  result.distinct);
+  const mp::FeatureBlock block = mp::cut_features(layout, result, 1).front();
+  const auto run = [&]<typename Kernel>(const Kernel& kernel) {
+    if constexpr (!Kernel::sums_inner) {
+      if (result.distinct) {
+        mp::map_edges<mp::Assign>(arguments.edges, kernel, arguments.results, result.width, block);
+        return;
+      }
+    }
+    mp::map_edges<mp::Sum>(arguments.edges, kernel, arguments.results, result.width, block);
   };
   if (arguments.message.winners != nullptr) {
     with_winner_message(arguments.message, run);

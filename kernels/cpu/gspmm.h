@@ -38,7 +38,7 @@ void reduce_winners(const GspmmArguments<T>& arguments);
 template <bool KeepWinner, typename T, typename Kernel, typename Reduce>
 void reduce_rows(const GspmmArguments<T>& arguments, const Kernel& kernel, const Reduce& reduce) {
   const mp::Schedule schedule =
-      mp::make_schedule(arguments.plan, arguments.message.layout, arguments.message.result(), arguments.strategy);
+      mp::make_schedule(arguments.plan, *arguments.message.layout, arguments.message.result(), arguments.strategy);
   mp::RowReduction<KeepWinner, T, Kernel, Reduce>(arguments.edges, kernel, reduce, arguments.results)
       .run(arguments.plan, schedule);
 }

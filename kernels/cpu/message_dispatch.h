@@ -1,6 +1,7 @@
 #pragma once
 
 #include <tuple>
+#include <utility>
 
 #include "bough/mp/edge_kernel.h"
 #include "bough/mp/operators.h"
@@ -23,14 +24,14 @@ struct MessageArguments {
   OperandRows<T> rhs = {};
   /// If given, lhs is the gradient of a maximum or minimum, and only the edges that won receive it.
   const std::int32_t* winners = nullptr;
-  const mp::FeatureLayout& layout;
+  const mp::FeatureLayout* layout = nullptr;
 
-  const mp::FeatureLayout::Participant& result() const { return layout.participants.back(); }
+  const mp::FeatureLayout::Participant& result() const { return layout->participants.back(); }
 };
 
 template <int Step, typename T, typename Rows>
 mp::Operand<T, Step> operand(const Rows* rows, mp::End end, const mp::FeatureLayout::Participant& features) {
-  return {rows, features.width, end, features.offsets.data()};
+  return {rows, features.width, end, features.offsets.data(), Step};
 }
 
 template <int ResultStep, typename T, typename Message, typename... Operands>
@@ -47,7 +48,7 @@ struct PlainLeft {
   }
   template <int Step, typename T>
   static auto lhs(const MessageArguments<T>& arguments) {
-    return std::make_tuple(operand<Step, T>(arguments.lhs.rows, arguments.lhs.end, arguments.layout.participants[0]));
+    return std::make_tuple(operand<Step, T>(arguments.lhs.rows, arguments.lhs.end, arguments.layout->participants[0]));
   }
 };
 
@@ -59,7 +60,7 @@ struct WinnersOnly {
   }
   template <int Step, typename T>
   static auto lhs(const MessageArguments<T>& arguments) {
-    const mp::FeatureLayout::Participant& features = arguments.layout.participants[0];
+    const mp::FeatureLayout::Participant& features = arguments.layout->participants[0];
     return std::make_tuple(operand<Step, T>(arguments.lhs.rows, arguments.lhs.end, features),
                            operand<Step, std::int32_t>(arguments.winners, arguments.lhs.end, features));
   }
@@ -69,16 +70,33 @@ template <typename Left, int ResultStep, int LeftStep, int RightStep, typename T
 void with_two_operands(const Message& message, const MessageArguments<T>& arguments, F&& f) {
   const auto operands = std::tuple_cat(
       Left::template lhs<LeftStep>(arguments),
-      std::make_tuple(operand<RightStep, T>(arguments.rhs.rows, arguments.rhs.end, arguments.layout.participants[1])));
+      std::make_tuple(operand<RightStep, T>(arguments.rhs.rows, arguments.rhs.end, arguments.layout->participants[1])));
   f(make_kernel<ResultStep, T>(Left::wrap(message), operands, arguments.result()));
+}
+
+/// Element by element, for a message that does not mind the order: rhs is the one that may lack the inner axis.
+template <typename T, typename Message, typename F>
+void with_symmetric(const Message& message, MessageArguments<T> arguments, F&& f) {
+  mp::FeatureLayout swapped;
+  if (arguments.layout->participants[0].step == 0) {
+    swapped = *arguments.layout;
+    std::swap(swapped.participants[0], swapped.participants[1]);
+    std::swap(arguments.lhs, arguments.rhs);
+    arguments.layout = &swapped;
+  }
+  if (arguments.layout->participants[1].step == 0) {
+    with_two_operands<PlainLeft, 1, 1, 0>(message, arguments, f);
+  } else {
+    with_two_operands<PlainLeft, 1, 1, 1>(message, arguments, f);
+  }
 }
 
 /// Element by element: at most one of the operands lacks the inner axis.
 template <typename Left, typename T, typename Message, typename F>
 void with_elementwise(const Message& message, const MessageArguments<T>& arguments, F&& f) {
-  if (arguments.layout.participants[0].step == 0) {
+  if (arguments.layout->participants[0].step == 0) {
     with_two_operands<Left, 1, 0, 1>(message, arguments, f);
-  } else if (arguments.layout.participants[1].step == 0) {
+  } else if (arguments.layout->participants[1].step == 0) {
     with_two_operands<Left, 1, 1, 0>(message, arguments, f);
   } else {
     with_two_operands<Left, 1, 1, 1>(message, arguments, f);
@@ -110,12 +128,13 @@ template <typename T, typename F>
 void with_message(const MessageArguments<T>& arguments, F&& f) {
   switch (arguments.op) {
     case BinaryOp::add:
-      return with_elementwise<PlainLeft>(mp::Add{}, arguments, f);
+      return with_symmetric(mp::Add{}, arguments, f);
     case BinaryOp::sub:
       return with_elementwise<PlainLeft>(mp::Subtract{}, arguments, f);
     case BinaryOp::mul:
     case BinaryOp::dot:
-      return with_elementwise_or_summed<PlainLeft>(mp::Multiply{}, arguments, f);
+      if (arguments.result().step == 0) return with_two_operands<PlainLeft, 0, 1, 1>(mp::Multiply{}, arguments, f);
+      return with_symmetric(mp::Multiply{}, arguments, f);
     case BinaryOp::div:
       return with_elementwise_or_summed<PlainLeft>(mp::Divide{}, arguments, f);
     case BinaryOp::copy_lhs:

@@ -8,15 +8,6 @@
 #include "kernels/views.h"
 
 namespace bough {
-namespace {
-
-mp::Adjacency edges_by(const Graph& graph, mp::Direction direction) {
-  return mp::adjacency_of(direction == mp::Direction::by_source ? graph.csr(EdgeIds::implied)
-                                                                : graph.csc(EdgeIds::implied));
-}
-
-}  // namespace
-
 Tensor edge_softmax(const Graph& graph, const Tensor& scores, const EdgeSoftmaxOptions& options) {
   if (scores.rank() == 0 || scores.size(0) != graph.num_edges()) {
     throw ShapeError("edge_softmax", fmt::format("scores {} must have one row for each edge, the graph has {}",
@@ -29,7 +20,7 @@ Tensor edge_softmax(const Graph& graph, const Tensor& scores, const EdgeSoftmaxO
 
   Tensor weights = empty_like(scores);
   on_device("edge_softmax", scores, [&]<typename T>(auto backend, TypeTag<T>) {
-    edge_softmax(backend, edges_by(graph, direction), *mp::traversal_plan(graph, direction), rows_of<T>(scores),
+    edge_softmax(backend, mp::edges_by(graph, direction), *mp::traversal_plan(graph, direction), rows_of<T>(scores),
                  rows_of<T>(weights));
   });
 
@@ -41,8 +32,9 @@ Tensor edge_softmax(const Graph& graph, const Tensor& scores, const EdgeSoftmaxO
                    const Tensor& y = call.saved(0);
                    Tensor dx = empty_like(y);
                    on_device("edge_softmax", y, [&]<typename T>(auto backend, TypeTag<T>) {
-                     edge_softmax_backward(backend, edges_by(graph, direction), *mp::traversal_plan(graph, direction),
-                                           rows_of<T>(y), rows_of<T>(call.gradient()), rows_of<T>(dx));
+                     edge_softmax_backward(backend, mp::edges_by(graph, direction),
+                                           *mp::traversal_plan(graph, direction), rows_of<T>(y),
+                                           rows_of<T>(call.gradient()), rows_of<T>(dx));
                    });
                    return {dx};
                  }},

@@ -24,13 +24,15 @@ Tensor messages_of(const Graph& graph, const Message& message) {
       first.target == Target::destination || (both && message.rhs.target == Target::destination);
 
   on_device("gsddmm", result, [&]<typename T>(auto backend, TypeTag<T>) {
-    gsddmm(backend, GsddmmArguments<T>{.edges = edge_list(graph, reads_destinations),
-                                       .message = {.op = message.op,
-                                                   .lhs = {first.tensor.data<T>(), end_by_destination(first.target)},
-                                                   .rhs = {both ? message.rhs.tensor.data<T>() : nullptr,
-                                                           end_by_destination(message.rhs.target)},
-                                                   .layout = layout},
-                                       .results = result.data<T>()});
+    gsddmm(backend,
+           GsddmmArguments<T>{
+               .edges = mp::edge_list(graph, reads_destinations),
+               .message = {.op = message.op,
+                           .lhs = {first.tensor.data<T>(), mp::end_of(first.target, mp::Direction::by_destination)},
+                           .rhs = {both ? message.rhs.tensor.data<T>() : nullptr,
+                                   mp::end_of(message.rhs.target, mp::Direction::by_destination)},
+                           .layout = &layout},
+               .results = result.data<T>()});
   });
   return result;
 }

@@ -1,7 +1,7 @@
 #include "bough/ops/gspmm.h"
 
 #include "bough/autograd/autograd.h"
-#include "bough/ops/arithmetic.h"
+#include "bough/mp/pass_operands.h"
 #include "bough/ops/gsddmm.h"
 #include "kernels/cpu/gspmm.h"
 #include "kernels/cpu/gspmm_product_gradient.h"
@@ -46,18 +46,19 @@ Reduced reduced_messages(const Graph& graph, const Message& message, ReduceOp re
   if (both) shapes.push_back(message.rhs_row);
   shapes.push_back(message.row);
   const mp::FeatureLayout layout = mp::line_up(message.common, shapes);
-  const auto plan = mp::traversal_plan(graph, mp::Direction::by_destination);
+  constexpr auto direction = mp::Direction::by_destination;
+  const auto plan = mp::traversal_plan(graph, direction);
 
   on_device("gspmm", reduced.result, [&]<typename T>(auto backend, TypeTag<T>) {
     gspmm(backend,
-          GspmmArguments<T>{.edges = mp::adjacency_of(graph.csc(EdgeIds::implied)),
+          GspmmArguments<T>{.edges = mp::edges_by(graph, mp::Direction::by_destination),
                             .plan = *plan,
                             .strategy = options.strategy,
                             .message = {.op = message.op,
-                                        .lhs = {first.tensor.data<T>(), end_by_destination(first.target)},
+                                        .lhs = {first.tensor.data<T>(), mp::end_of(first.target, direction)},
                                         .rhs = {both ? message.rhs.tensor.data<T>() : nullptr,
-                                                end_by_destination(message.rhs.target)},
-                                        .layout = layout},
+                                                mp::end_of(message.rhs.target, direction)},
+                                        .layout = &layout},
                             .reduce = reduce,
                             .results = {.rows = reduced.result.data<T>(),
                                         .width = message.row.elements(),
@@ -67,31 +68,14 @@ Reduced reduced_messages(const Graph& graph, const Message& message, ReduceOp re
   return reduced;
 }
 
-/// The gradient of the result divided by the number of messages behind it.
-Tensor divided_by_degree(const Graph& graph, const Tensor& gradient) {
-  Tensor divided = empty_like(gradient);
-  const CscView csc = graph.csc(EdgeIds::implied);
-  on_device("gspmm", gradient, [&]<typename T>(auto, TypeTag<T>) {
-    const Rows<const T> from = rows_of<T>(gradient);
-    const Rows<T> to = rows_of<T>(divided);
-    parallel_chunks(from.count, rows_per_chunk(from.width), [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t row = begin; row < end; ++row) {
-        const T count = static_cast<T>(std::max<std::int64_t>(1, csc.degree(row)));
-        for (std::int64_t i = 0; i < from.width; ++i) to[row][i] = from[row][i] / count;
-      }
-    });
-  });
-  return divided;
-}
-
 Tensor product_message_gradient(const Graph& graph, const Message& message, const Tensor& gradient) {
   const Tensor messages = gsddmm(graph, message.op, message.lhs.tensor, message.rhs.tensor,
                                  {.lhs = message.lhs.target, .rhs = message.rhs.target});
   Tensor message_gradient = empty_like(messages);
   const auto plan = mp::traversal_plan(graph, mp::Direction::by_destination);
   on_device("gspmm", gradient, [&]<typename T>(auto backend, TypeTag<T>) {
-    product_gradient(backend, mp::adjacency_of(graph.csc(EdgeIds::implied)), *plan, rows_of<T>(std::as_const(messages)),
-                     rows_of<T>(gradient), rows_of<T>(message_gradient));
+    product_gradient(backend, mp::edges_by(graph, mp::Direction::by_destination), *plan,
+                     rows_of<T>(std::as_const(messages)), rows_of<T>(gradient), rows_of<T>(message_gradient));
   });
   return message_gradient;
 }
@@ -105,7 +89,7 @@ MessageGradient message_gradient(const Graph& graph, const Message& message, Red
     case ReduceOp::min:
       return {{gradient, Target::destination}, winners};
     case ReduceOp::mean:
-      return {{divided_by_degree(graph, gradient), Target::destination}};
+      return {{mp::divided_by_in_degree(graph, gradient), Target::destination}};
     case ReduceOp::prod:
       break;
   }

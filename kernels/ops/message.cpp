@@ -11,7 +11,7 @@ namespace bough {
 namespace {
 
 void require_rows(std::string_view where, const Graph& graph, const char* name, const Side& side) {
-  const std::int64_t rows = rows_of_target(graph, side.target);
+  const std::int64_t rows = mp::rows_of_target(graph, side.target);
   if (!side.tensor.defined()) {
     throw ShapeError(where, fmt::format("{} is undefined, but the message reads it", name));
   }
@@ -36,8 +36,8 @@ struct Contraction {
 };
 
 Tensor add_up(const Graph& graph, const Contraction& sum, Target target, const Shape& row) {
-  Tensor result =
-      Tensor::empty(mp::with_rows(rows_of_target(graph, target), row), sum.lhs.tensor.dtype(), sum.lhs.tensor.device());
+  Tensor result = Tensor::empty(mp::with_rows(mp::rows_of_target(graph, target), row), sum.lhs.tensor.dtype(),
+                                sum.lhs.tensor.device());
   if (result.elements() == 0) return result;
   if (sum.common.elements() == 0 || graph.num_edges() == 0) return result.zero();
 
@@ -47,66 +47,33 @@ Tensor add_up(const Graph& graph, const Contraction& sum, Target target, const S
   const mp::FeatureLayout layout = mp::line_up(sum.common, shapes);
 
   on_device("message gradient", result, [&]<typename T>(auto backend, TypeTag<T>) {
-    const auto end_of = target == Target::source ? end_by_source : end_by_destination;
+    const auto direction = target == Target::source ? mp::Direction::by_source : mp::Direction::by_destination;
     const auto operand_of = [&](const Side& side) {
-      return OperandRows<T>{side.tensor.defined() ? side.tensor.data<T>() : nullptr, end_of(side.target)};
+      return OperandRows<T>{side.tensor.defined() ? side.tensor.data<T>() : nullptr,
+                            mp::end_of(side.target, direction)};
     };
     const MessageArguments<T> message{.op = sum.op,
                                       .lhs = operand_of(sum.lhs),
                                       .rhs = operand_of(sum.rhs),
                                       .winners = sum.winners.defined() ? sum.winners.data<std::int32_t>() : nullptr,
-                                      .layout = layout};
+                                      .layout = &layout};
     if (target == Target::edge) {
       const bool reads_destinations =
           sum.lhs.target == Target::destination || (reads_both(sum.op) && sum.rhs.target == Target::destination);
-      gsddmm(backend, GsddmmArguments<T>{edge_list(graph, reads_destinations), message, result.data<T>()});
+      gsddmm(backend, GsddmmArguments<T>{mp::edge_list(graph, reads_destinations), message, result.data<T>()});
       return;
     }
-    const bool by_source = target == Target::source;
-    const auto plan = mp::traversal_plan(graph, by_source ? mp::Direction::by_source : mp::Direction::by_destination);
-    gspmm(backend, GspmmArguments<T>{
-                       .edges = mp::adjacency_of(by_source ? graph.csr(EdgeIds::implied) : graph.csc(EdgeIds::implied)),
-                       .plan = *plan,
-                       .message = message,
-                       .reduce = ReduceOp::sum,
-                       .results = {.rows = result.data<T>(), .width = row.elements()}});
+    const auto plan = mp::traversal_plan(graph, direction);
+    gspmm(backend, GspmmArguments<T>{.edges = mp::edges_by(graph, direction),
+                                     .plan = *plan,
+                                     .message = message,
+                                     .reduce = ReduceOp::sum,
+                                     .results = {.rows = result.data<T>(), .width = row.elements()}});
   });
   return result;
 }
 
 }  // namespace
-
-std::int64_t rows_of_target(const Graph& graph, Target target) {
-  switch (target) {
-    case Target::source:
-      return graph.num_src();
-    case Target::destination:
-      return graph.num_dst();
-    case Target::edge:
-      break;
-  }
-  return graph.num_edges();
-}
-
-mp::End end_by_destination(Target target) {
-  if (target == Target::edge) return mp::End::edge;
-  return target == Target::destination ? mp::End::row : mp::End::neighbour;
-}
-
-mp::End end_by_source(Target target) {
-  if (target == Target::edge) return mp::End::edge;
-  return target == Target::source ? mp::End::row : mp::End::neighbour;
-}
-
-mp::EdgeList edge_list(const Graph& graph, bool reads_destinations) {
-  const CooView coo = graph.coo();
-  mp::EdgeList edges{coo.src.data(), coo.dst.data(), nullptr, graph.num_edges()};
-  if (reads_destinations) {
-    const CscView csc = graph.csc(EdgeIds::implied);
-    if (!csc.in_edge_order) edges.order = csc.edge_ids.data();
-  }
-  return edges;
-}
 
 Message checked_message(std::string_view where, const Graph& graph, BinaryOp op, Side lhs, Side rhs) {
   if (op == BinaryOp::copy_lhs) rhs.tensor = {};

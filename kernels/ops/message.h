@@ -29,15 +29,6 @@ struct Message {
 /// ShapeError, TypeError or DeviceError naming the operand, its shape and what the graph has.
 Message checked_message(std::string_view where, const Graph& graph, BinaryOp op, Side lhs, Side rhs);
 
-std::int64_t rows_of_target(const Graph& graph, Target target);
-
-/// Where an operand's rows are when the rows of a traversal are destinations, or sources.
-mp::End end_by_destination(Target target);
-mp::End end_by_source(Target target);
-
-/// The edges in an order that keeps the rows an operand on the destinations needs in the cache.
-mp::EdgeList edge_list(const Graph& graph, bool reads_destinations);
-
 /// The gradient of a message, or for max and min that of the result and the edges that won it.
 struct MessageGradient {
   Side values;

@@ -89,7 +89,7 @@ Tensor segment_reduce(const Tensor& values, const Tensor& offsets, ReduceOp redu
             GspmmArguments<T>{
                 .edges = segments_of(offsets),
                 .plan = plan,
-                .message = {.op = BinaryOp::copy_lhs, .lhs = {values.data<T>(), mp::End::edge}, .layout = layout},
+                .message = {.op = BinaryOp::copy_lhs, .lhs = {values.data<T>(), mp::End::edge}, .layout = &layout},
                 .reduce = reduce,
                 .results = {.rows = result.data<T>(),
                             .width = row.elements(),

@@ -3,12 +3,21 @@
 #include <cstdint>
 
 #include "bough/graph/graph.h"
+#include "bough/mp/operators.h"
 
 namespace bough::mp {
 
 /// Where an operand has its row for an edge, seen from the row that is being reduced. By destination, `row` is the
 /// destination and `neighbour` the source; by source it is the other way round.
 enum class End : std::uint8_t { row, neighbour, edge };
+
+/// Whether the rows of a traversal are destinations or sources.
+enum class Direction : std::uint8_t { by_destination, by_source };
+
+End end_of(Target target, Direction direction);
+
+/// How many rows an operand of this target has.
+std::int64_t rows_of_target(const Graph& graph, Target target);
 
 /// The three row numbers of one edge, indexed by End.
 struct EdgeRows {
@@ -29,10 +38,7 @@ struct Adjacency {
   }
 };
 
-inline Adjacency adjacency_of(const CompressedView& view) {
-  return {view.offsets.data(), view.indices.data(), view.in_edge_order ? nullptr : view.edge_ids.data(),
-          view.num_rows()};
-}
+Adjacency edges_by(const Graph& graph, Direction direction);
 
 /// The edges one by one, for results that each edge writes alone.
 struct EdgeList {
@@ -47,5 +53,8 @@ struct EdgeList {
     return {{dst[edge], src[edge], edge}};
   }
 };
+
+/// All edges; with an operand on the destinations in an order that keeps its rows in the cache, else as given.
+EdgeList edge_list(const Graph& graph, bool reads_destinations);
 
 }  // namespace bough::mp

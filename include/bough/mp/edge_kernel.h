@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <tuple>
@@ -8,37 +9,49 @@
 #include "bough/mp/adjacency.h"
 #include "bough/mp/features.h"
 #include "bough/mp/functors.h"
+#include "bough/mp/instruction_set.h"
 
 /// The innermost loops: messages of a few edges, all their features, taken into one row of results. Written so that the
 /// compiler turns the loops over features into vector instructions; see instruction_set.h.
 namespace bough::mp {
 
+/// As the step of an operand or of the result: known at run time only, for code that need not be fast.
+inline constexpr int any_step = -1;
+
+/// One outer feature of an operand's row: a run of values, or one value for the whole run.
+template <typename T, int Step>
+struct Lane {
+  const T* values;
+  Lane(const T* first, std::int64_t) : values(first) {}
+  T operator[](std::int64_t inner) const { return values[inner]; }
+};
+template <typename T>
+struct Lane<T, 0> {
+  T value;
+  Lane(const T* first, std::int64_t) : value(*first) {}
+  T operator[](std::int64_t) const { return value; }
+};
+template <typename T>
+struct Lane<T, any_step> {
+  const T* values;
+  std::int64_t stride;
+  Lane(const T* first, std::int64_t step) : values(first), stride(step) {}
+  T operator[](std::int64_t inner) const { return values[inner * stride]; }
+};
+
 /// The values of one operand: rows, which row belongs to an edge, and which elements of it to a feature.
 template <typename T, int Step>
 struct Operand {
-  using value_type = T;
   static constexpr int step = Step;
 
   const T* rows = nullptr;
   std::int64_t width = 1;
   End end = End::edge;
   const std::int64_t* offsets = nullptr;  ///< one for each outer feature
+  std::int64_t stride = Step;             ///< read for any_step only
 
   const T* at(const EdgeRows& edge) const { return rows + edge.number[static_cast<int>(end)] * width; }
-};
-
-/// One outer feature of an operand's row: a run of values, or one value for the whole run.
-template <typename T, int Step>
-struct Lane {
-  const T* values;
-  explicit Lane(const T* first) : values(first) {}
-  T operator[](std::int64_t inner) const { return values[inner]; }
-};
-template <typename T>
-struct Lane<T, 0> {
-  T value;
-  explicit Lane(const T* first) : value(*first) {}
-  T operator[](std::int64_t) const { return value; }
+  Lane<T, Step> lane(const EdgeRows& edge, std::int64_t outer) const { return {at(edge) + offsets[outer], stride}; }
 };
 
 template <typename Message, typename... Values>
@@ -61,9 +74,11 @@ struct ResultRow {
 template <bool KeepWinner, typename T, typename Reduce>
 constexpr void take(const Reduce& reduce, T& value, std::int32_t& winner, T message, std::int32_t edge) {
   if constexpr (KeepWinner) {
-    const bool wins = Reduce::prefers(message, value) | ((message == value) & (edge < winner));
-    value = wins ? message : value;
-    winner = wins ? edge : winner;
+    const std::int32_t first = edge < winner ? edge : winner;
+    const std::int32_t better = Reduce::holds(value, message) ? winner : edge;
+    const std::int32_t next = message == value ? first : better;
+    winner = value != value ? winner : next;
+    value = better_of<Reduce>(value, message);
   } else {
     value = reduce(value, message);
   }
@@ -132,10 +147,28 @@ class LaneSums {
 template <typename T, int ResultStep, typename Message, typename... Operands>
 struct EdgeKernel {
   static constexpr bool sums_inner = ResultStep == 0;
+  static constexpr bool fast = ResultStep != any_step && (... && (Operands::step != any_step));
+  /// Sums over the inner axis do the work of several messages for each value they write.
+  static constexpr InstructionSet widest = !fast                                 ? InstructionSet::baseline
+                                           : ComputeBound<Message> || sums_inner ? InstructionSet::avx512
+                                                                                 : InstructionSet::avx2;
+  static constexpr std::int64_t most_prefetched = 2048;  ///< bytes; the processor itself goes on from there
 
   Message message;
   std::tuple<Operands...> operands;
   const std::int64_t* result_offsets = nullptr;
+  std::int64_t result_stride = ResultStep;  ///< read for any_step only
+
+  /// Asks for the rows of an edge that will be needed soon and lie anywhere in memory.
+  void prefetch(const EdgeRows& edge, bool edges_in_order) const {
+    const auto fetch = [&](const auto& operand) {
+      if (operand.end == End::row || (operand.end == End::edge && edges_in_order)) return;
+      const auto* row = reinterpret_cast<const char*>(operand.at(edge));
+      const std::int64_t bytes = operand.width * static_cast<std::int64_t>(sizeof(*operand.rows));
+      for (std::int64_t line = 0; line < std::min(bytes, most_prefetched); line += 64) __builtin_prefetch(row + line);
+    };
+    std::apply([&](const Operands&... operand) { (fetch(operand), ...); }, operands);
+  }
 
   /// Takes the messages of `Edges` edges, in order, into one row.
   template <bool KeepWinner, std::size_t Edges, typename Reduce>
@@ -162,8 +195,7 @@ struct EdgeKernel {
       std::apply(
           [&](const Operands&... operand) {
             sums.add(message, edge, block.inner_begin, block.inner_end, target.values + offset,
-                     KeepWinner ? target.winners + offset : nullptr,
-                     Lane<typename Operands::value_type, Operands::step>(operand.at(edge) + operand.offsets[outer])...);
+                     KeepWinner ? target.winners + offset : nullptr, operand.lane(edge, outer)...);
           },
           operands);
     }
@@ -172,10 +204,7 @@ struct EdgeKernel {
  private:
   template <typename Op, std::size_t Edges>
   static auto lanes_of(const Op& operand, const std::array<EdgeRows, Edges>& edges, std::int64_t outer) {
-    return [&]<std::size_t... E>(std::index_sequence<E...>) {
-      using OperandLane = Lane<typename Op::value_type, Op::step>;
-      return std::array<OperandLane, Edges>{OperandLane(operand.at(edges[E]) + operand.offsets[outer])...};
-    }
+    return [&]<std::size_t... E>(std::index_sequence<E...>) { return std::array{operand.lane(edges[E], outer)...}; }
     (std::make_index_sequence<Edges>{});
   }
 
@@ -187,13 +216,14 @@ struct EdgeKernel {
       return call_message(message, edges[edge], lanes[edge][inner]...);
     };
     for (std::int64_t inner = block.inner_begin; inner < block.inner_end; ++inner) {
-      T value = values[inner];
-      std::int32_t winner = KeepWinner ? winners[inner] : 0;
+      const std::int64_t place = ResultStep == any_step ? inner * result_stride : inner;
+      T value = values[place];
+      std::int32_t winner = KeepWinner ? winners[place] : 0;
       (take<KeepWinner>(reduce, value, winner, static_cast<T>(message_of(E, inner)),
                         static_cast<std::int32_t>(edges[E].number[static_cast<int>(End::edge)])),
        ...);
-      values[inner] = value;
-      if constexpr (KeepWinner) winners[inner] = winner;
+      values[place] = value;
+      if constexpr (KeepWinner) winners[place] = winner;
     }
   }
 };

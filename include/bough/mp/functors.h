@@ -1,5 +1,6 @@
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <limits>
 
@@ -58,6 +59,14 @@ struct Sum {
   }
 };
 
+struct Mean : Sum {
+  static constexpr bool has_finish() { return true; }
+  template <typename T>
+  BOUGH_HOST_DEVICE constexpr T finish(T total, std::int64_t messages) const {
+    return total / static_cast<T>(messages);
+  }
+};
+
 struct Product {
   template <typename T>
   BOUGH_HOST_DEVICE static constexpr T identity() {
@@ -69,35 +78,44 @@ struct Product {
   }
 };
 
-/// The greatest message; a NaN beats everything.
+/// The best so far, or the message if that is better; a NaN is better than any number. In two steps without &&, which
+/// compilers make vectors of.
+template <typename Reduce, typename T>
+BOUGH_HOST_DEVICE constexpr T better_of(T best, T message) {
+  const T better = Reduce::holds(best, message) ? best : message;
+  return best != best ? best : better;
+}
+
+/// The greatest message; NaN if there is one.
 struct Max {
   template <typename T>
   BOUGH_HOST_DEVICE static constexpr T identity() {
     return -std::numeric_limits<T>::infinity();
   }
+  /// Whether the best is at least as good as the message.
   template <typename T>
-  BOUGH_HOST_DEVICE static constexpr bool prefers(T message, T best) {
-    return (message > best) | ((message != message) & (best == best));
+  BOUGH_HOST_DEVICE static constexpr bool holds(T best, T message) {
+    return message <= best;
   }
   template <typename T>
   BOUGH_HOST_DEVICE constexpr T operator()(T best, T message) const {
-    return prefers(message, best) ? message : best;
+    return better_of<Max>(best, message);
   }
 };
 
-/// The least message; a NaN beats everything.
+/// The least message; NaN if there is one.
 struct Min {
   template <typename T>
   BOUGH_HOST_DEVICE static constexpr T identity() {
     return std::numeric_limits<T>::infinity();
   }
   template <typename T>
-  BOUGH_HOST_DEVICE static constexpr bool prefers(T message, T best) {
-    return (message < best) | ((message != message) & (best == best));
+  BOUGH_HOST_DEVICE static constexpr bool holds(T best, T message) {
+    return message >= best;
   }
   template <typename T>
   BOUGH_HOST_DEVICE constexpr T operator()(T best, T message) const {
-    return prefers(message, best) ? message : best;
+    return better_of<Min>(best, message);
   }
 };
 
@@ -131,10 +149,17 @@ concept TakesEdge = requires {
   requires Message::takes_edge;
 };
 
+/// True for a message that says it computes so much that it gains from vectors wider than AVX2's. Most do not: they
+/// wait for memory, and are spared the code.
+template <typename Message>
+concept ComputeBound = requires {
+  requires Message::compute_bound;
+};
+
 /// True for a reduction that picks one of its messages.
 template <typename Reduce>
 concept Selects = requires(float value) {
-  Reduce::prefers(value, value);
+  { Reduce::holds(value, value) } -> std::convertible_to<bool>;
 };
 
 }  // namespace bough::mp

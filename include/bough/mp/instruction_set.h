@@ -29,12 +29,15 @@ template <typename Body>
   body();
 }
 
-/// Calls body(); everything it calls and the compiler can see is inlined and compiled for the widest vectors.
-template <typename Body>
+/// Calls body(); everything it calls and the compiler can see is inlined and compiled for the widest vectors, or none
+/// wider than `limit`.
+template <InstructionSet limit = InstructionSet::avx512, typename Body>
 void at_best_width(const Body& body) {
+  if constexpr (limit == InstructionSet::baseline) return run_baseline(body);
   switch (instruction_set()) {
     case InstructionSet::avx512:
-      return run_avx512(body);
+      if constexpr (limit == InstructionSet::avx512) return run_avx512(body);
+      [[fallthrough]];
     case InstructionSet::avx2:
       return run_avx2(body);
     case InstructionSet::baseline:
@@ -44,7 +47,7 @@ void at_best_width(const Body& body) {
 
 #else
 
-template <typename Body>
+template <InstructionSet limit = InstructionSet::avx512, typename Body>
 void at_best_width(const Body& body) {
   body();
 }

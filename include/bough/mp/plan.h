@@ -8,6 +8,7 @@
 
 #include "bough/core/parallel.h"
 #include "bough/graph/graph.h"
+#include "bough/mp/adjacency.h"
 #include "bough/mp/features.h"
 
 namespace bough {
@@ -57,8 +58,6 @@ struct TraversalPlan {
 
 /// O(rows). offsets has one entry more than there are rows.
 TraversalPlan make_plan(std::span<const std::int64_t> offsets);
-
-enum class Direction : std::uint8_t { by_destination, by_source };
 
 /// The graph's plan for one direction, from its cache.
 std::shared_ptr<const TraversalPlan> traversal_plan(const Graph& graph, Direction direction);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <type_traits>
 
 #include "bough/mp/edge_kernel.h"
 #include "bough/mp/instruction_set.h"
@@ -58,6 +59,7 @@ class RowReduction {
 
  private:
   static constexpr std::size_t edges_at_once = 4;
+  static constexpr std::int64_t edges_ahead = 2;
 
   /// Rows for results that are not final.
   class Scratch {
@@ -115,7 +117,7 @@ class RowReduction {
   /// One function for both, since its body is compiled once for every instruction set.
   void reduce_segments(std::int64_t begin, std::int64_t end, std::int64_t segment, const FeatureBlock& block,
                        const ResultRow<T>* elsewhere) const {
-    at_best_width([&] {
+    at_best_width<Kernel::widest>([&] {
       for (std::int64_t row = begin; row < end; ++row) {
         const std::int64_t first = adjacency_.offsets[row] + segment * TraversalPlan::segment_edges;
         const std::int64_t last = std::min(adjacency_.offsets[row + 1], first + TraversalPlan::segment_edges);
@@ -134,6 +136,7 @@ class RowReduction {
     if constexpr (Kernel::sums_inner) {
       LaneSums<T, Reduce, KeepWinner> sums(reduce_);
       for (; position < end; ++position) {
+        prefetch(row, position + edges_ahead, end);
         kernel_.template take_sums<KeepWinner>(sums, adjacency_.at(row, position), block, target);
       }
       sums.flush();
@@ -142,12 +145,19 @@ class RowReduction {
         const std::array<EdgeRows, edges_at_once> edges{adjacency_.at(row, position), adjacency_.at(row, position + 1),
                                                         adjacency_.at(row, position + 2),
                                                         adjacency_.at(row, position + 3)};
+        for (std::int64_t i = 0; i < static_cast<std::int64_t>(edges_at_once); ++i) {
+          prefetch(row, position + static_cast<std::int64_t>(edges_at_once) + i, end);
+        }
         kernel_.template take_edges<KeepWinner>(reduce_, edges, block, target);
       }
       for (; position < end; ++position) {
         kernel_.template take_edges<KeepWinner>(reduce_, std::array{adjacency_.at(row, position)}, block, target);
       }
     }
+  }
+
+  void prefetch(std::int64_t row, std::int64_t position, std::int64_t end) const {
+    if (position < end) kernel_.prefetch(adjacency_.at(row, position), adjacency_.edge_ids == nullptr);
   }
 
   static void fill(ResultRow<T> target, const FeatureBlock& block, T value, std::int32_t winner) {
@@ -188,40 +198,32 @@ class RowReduction {
   RowResults<T> results_;
 };
 
-/// Computes the message of every edge into its own row of `results`. Where several features share an element of the
-/// result (`distinct` is false) they are added up in it.
-template <typename T, typename Kernel>
-void map_edges(const EdgeList& edges, const Kernel& kernel, T* results, std::int64_t width, const FeatureBlock& block,
-               bool distinct) {
-  const auto run = [&](const auto& reduce, std::int64_t begin, std::int64_t end) {
-    using Reduce = std::remove_cvref_t<decltype(reduce)>;
-    if constexpr (Kernel::sums_inner) {
-      LaneSums<T, Reduce, false> sums(reduce);
-      for (std::int64_t position = begin; position < end; ++position) {
-        const EdgeRows edge = edges.at(position);
-        T* row = results + edge.number[static_cast<int>(End::edge)] * width;
-        if (!distinct) std::fill_n(row, width, T{0});
-        kernel.template take_sums<false>(sums, edge, block, ResultRow<T>{row});
+/// Takes the message of every edge into its own row of `results`: with Assign as it is, with Sum added up where several
+/// features share an element of the row.
+template <typename Reduce, typename T, typename Kernel>
+void map_edges(const EdgeList& edges, const Kernel& kernel, T* results, std::int64_t width, const FeatureBlock& block) {
+  constexpr std::int64_t edges_ahead = 2;
+  const auto run = [&](std::int64_t begin, std::int64_t end) {
+    const Reduce reduce;
+    LaneSums<T, Reduce, false> sums(reduce);
+    for (std::int64_t position = begin; position < end; ++position) {
+      if (position + edges_ahead < edges.edges) {
+        kernel.prefetch(edges.at(position + edges_ahead), edges.order == nullptr);
       }
-      sums.flush();
-    } else {
-      for (std::int64_t position = begin; position < end; ++position) {
-        const EdgeRows edge = edges.at(position);
-        T* row = results + edge.number[static_cast<int>(End::edge)] * width;
-        if (!distinct) std::fill_n(row, width, T{0});
-        kernel.template take_edges<false>(reduce, std::array{edge}, block, ResultRow<T>{row});
+      const EdgeRows edge = edges.at(position);
+      const ResultRow<T> row{results + edge.number[static_cast<int>(End::edge)] * width};
+      if constexpr (!std::is_same_v<Reduce, Assign>) std::fill_n(row.values, width, Reduce::template identity<T>());
+      if constexpr (Kernel::sums_inner) {
+        kernel.template take_sums<false>(sums, edge, block, row);
+      } else {
+        kernel.template take_edges<false>(reduce, std::array{edge}, block, row);
       }
     }
+    if constexpr (Kernel::sums_inner) sums.flush();
   };
   const std::int64_t features = (block.outer_end - block.outer_begin) * (block.inner_end - block.inner_begin);
   parallel_chunks(edges.edges, rows_per_chunk(features + 8, 1 << 16), [&](std::int64_t begin, std::int64_t end) {
-    at_best_width([&] {
-      if (distinct) {
-        run(Assign{}, begin, end);
-      } else {
-        run(Sum{}, begin, end);
-      }
-    });
+    at_best_width<Kernel::widest>([&] { run(begin, end); });
   });
 }
 

@@ -1,0 +1,177 @@
+#include "bough/mp/message_reduce.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "bough/ops/gspmm.h"
+#include "kernels/reference/message_passing.h"
+#include "tests/kernels/message_passing_cases.h"
+#include "tests/support/compare.h"
+#include "tests/support/errors.h"
+#include "tests/support/gradient.h"
+#include "tests/support/threads.h"
+
+namespace bough {
+namespace {
+
+using namespace test;
+using testing::HasSubstr;
+
+struct SquaredDistance {
+  template <typename T>
+  T operator()(T u, T v) const {
+    return (u - v) * (u - v);
+  }
+  template <typename T>
+  std::array<T, 2> gradient(T u, T v) const {
+    return {2 * (u - v), 2 * (v - u)};
+  }
+};
+
+struct Gated {
+  template <typename T>
+  T operator()(T u, T v, T e) const {
+    return u > v ? u * e : v * e * e;
+  }
+  template <typename T>
+  std::array<T, 3> gradient(T u, T v, T e) const {
+    return u > v ? std::array<T, 3>{e, 0, u} : std::array<T, 3>{0, e * e, 2 * v * e};
+  }
+};
+
+struct Product {
+  template <typename T>
+  T operator()(T u, T e) const {
+    return u * e;
+  }
+  template <typename T>
+  std::array<T, 2> gradient(T u, T e) const {
+    return {e, u};
+  }
+};
+
+struct Twice {
+  float operator()(float u) const { return 2 * u; }
+};
+
+/// The square root of the sum of squares: a reduction with a last step and a derivative of its own.
+struct Norm {
+  template <typename T>
+  static constexpr T identity() {
+    return 0;
+  }
+  template <typename T>
+  T operator()(T total, T message) const {
+    return total + message;
+  }
+  bool has_finish() const { return true; }
+  template <typename T>
+  T finish(T total, std::int64_t) const {
+    return std::sqrt(total);
+  }
+  template <typename T>
+  T derivative(T, T result) const {
+    return 1 / (2 * result);
+  }
+};
+
+TEST(MessageReduce, RunsAFunctorOfTheUsers) {
+  const Graph graph = Graph::from_edges({0, 1, 1}, {2, 2, 0}, {.num_nodes = 3});
+  const Tensor x = Tensor::from_vector<float>({1, 5, 4}, {3, 1});
+  expect_close(message_reduce<SquaredDistance, mp::Sum>(graph, {.source = x, .destination = x}), {16, 0, 9 + 1});
+  expect_close(message_reduce<SquaredDistance, mp::Mean>(graph, {.source = x, .destination = x}), {16, 0, 5});
+  expect_close(message_reduce<SquaredDistance, mp::Max>(graph, {.source = x, .destination = x}), {16, 0, 9});
+  expect_close(message_reduce<SquaredDistance, Norm>(graph, {.source = x, .destination = x}), {4, 0, std::sqrt(10.0)});
+  expect_close(message_reduce<Twice, mp::Min>(graph, {.source = x}, {.empty_value = -1}), {10, -1, 2});
+}
+
+TEST(MessageReduce, AgreesWithTheBuiltInToTheLastBitOnEveryGraph) {
+  for (const zoo::Animal& animal : message_passing_graphs()) {
+    SCOPED_TRACE(animal.name);
+    for (const std::int64_t columns : {1, 3}) {
+      const Tensor u = features(animal.graph, Target::source, {2, 3}, DType::float32, 1);
+      const Tensor e = features(animal.graph, Target::edge, {2, columns}, DType::float32, 2);
+      expect_same_bits(message_reduce<Product, mp::Sum>(animal.graph, {.source = u, .edge = e}),
+                       gspmm(animal.graph, BinaryOp::mul, ReduceOp::sum, u, e));
+      expect_same_bits(message_reduce<Product, mp::Max>(animal.graph, {.source = u, .edge = e}),
+                       gspmm(animal.graph, BinaryOp::mul, ReduceOp::max, u, e));
+    }
+  }
+}
+
+template <typename Message, typename Reduce>
+void check_gradient(const Graph& graph, const std::vector<std::int64_t>& u, const std::vector<std::int64_t>& v,
+                    const std::vector<std::int64_t>& e) {
+  expect_gradient(
+      [&](const std::vector<Tensor>& x) {
+        return message_reduce<Message, Reduce>(graph, {.source = x[0], .destination = x[1], .edge = x[2]});
+      },
+      {features(graph, Target::source, u, DType::float64, 1),
+       features(graph, Target::destination, v, DType::float64, 2),
+       features(graph, Target::edge, e, DType::float64, 3)});
+}
+
+TEST(MessageReduce, GradientMatchesFiniteDifferences) {
+  const Graph graph = zoo::random_bipartite(5, 6, 24, 1);
+  check_gradient<Gated, mp::Sum>(graph, {2, 3}, {2, 3}, {2, 3});
+  check_gradient<Gated, mp::Max>(graph, {2, 3}, {2, 3}, {2, 3});
+}
+
+TEST(MessageReduce, GradientMatchesFiniteDifferencesForReductionsWithALastStep) {
+  const Graph graph = zoo::random_graph(6, 24, 1);
+  const auto check = [&]<typename Reduce>(TypeTag<Reduce>) {
+    expect_gradient(
+        [&](const std::vector<Tensor>& x) {
+          return message_reduce<SquaredDistance, Reduce>(graph, {.source = x[0], .destination = x[1]});
+        },
+        {random_tensor({6, 3}, DType::float64, 1), random_tensor({6, 1}, DType::float64, 2)});
+  };
+  check(TypeTag<mp::Mean>{});
+  check(TypeTag<Norm>{});
+}
+
+TEST(MessageReduce, GradientIsSummedOverBroadcastAxes) {
+  const Graph graph = zoo::random_bipartite(5, 6, 24, 2);
+  check_gradient<Gated, mp::Sum>(graph, {2, 3}, {3}, {2, 1});
+  check_gradient<Gated, mp::Max>(graph, {1, 3}, {2, 1}, {2, 3});
+  check_gradient<Gated, mp::Sum>(graph, {2, 1}, {1}, {2, 17});
+  check_gradient<Gated, mp::Sum>(graph, {}, {}, {});
+}
+
+TEST(MessageReduce, IsBitwiseEqualForOneTwoAndSevenThreads) {
+  const Graph graph = zoo::power_law(2000, 30000, 1);
+  expect_same_bits_for_threads([&] {
+    Tensor x = features(graph, Target::source, {37}, DType::float32, 1).set_requires_grad(true);
+    Tensor w = features(graph, Target::edge, {1}, DType::float32, 2).set_requires_grad(true);
+    const Tensor result = message_reduce<Gated, mp::Sum>(graph, {.source = x, .destination = x, .edge = w});
+    result.backward({.gradient = random_tensor(result.shape())});
+    return std::vector<Tensor>{result, x.grad(), w.grad()};
+  });
+}
+
+TEST(MessageReduce, SaysWhatTheFunctorLacks) {
+  const Graph graph = zoo::chain(3);
+  Tensor x = ones({3, 2});
+  EXPECT_THAT(error_message<ShapeError>([&] { message_reduce<SquaredDistance>(graph, {.source = x}); }),
+              HasSubstr("1 operands"));
+  EXPECT_THAT(error_message<TypeError>([&] { message_reduce<Twice>(graph, {.source = ones({3}, DType::float64)}); }),
+              HasSubstr("float64"));
+  EXPECT_THROW(message_reduce<Twice>(graph, {}), ShapeError);
+  EXPECT_THROW(message_reduce<Twice>(graph, {.source = ones({4})}), ShapeError);
+  x.set_requires_grad(true);
+  EXPECT_THAT(error_message<AutogradError>([&] { message_reduce<Twice>(graph, {.source = x}); }),
+              HasSubstr("gradient"));
+  EXPECT_THAT(error_message<AutogradError>(
+                  [&] { message_reduce<SquaredDistance, mp::Product>(graph, {.source = x, .destination = x}); }),
+              HasSubstr("derivative"));
+}
+
+TEST(MessageReduce, WorksWithoutNodesEdgesOrFeatures) {
+  EXPECT_EQ(message_reduce<Twice>(Graph(), {.source = zeros({0, 4})}).shape(), (Shape{0, 4}));
+  EXPECT_EQ(message_reduce<Twice>(zoo::chain(3), {.source = zeros({3, 0})}).shape(), (Shape{3, 0}));
+}
+
+}  // namespace
+}  // namespace bough
