@@ -1,0 +1,30 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "bough/core/tensor.h"
+#include "bough/graph/graph.h"
+
+namespace bough::mp {
+
+/// The destinations of a graph grouped by number of in-edges, so that the messages of a group are one dense block.
+struct DegreeBuckets {
+  struct Bucket {
+    std::int64_t degree = 0;
+    std::int64_t nodes = 0;
+  };
+
+  std::vector<Bucket> buckets;  ///< by ascending degree, without degree 0
+  Tensor nodes;                 ///< int32: destinations that have in-edges, bucket by bucket, ascending in each
+  Tensor edge_ids;              ///< int32: their in-edges, node by node in the order of csc
+  Tensor place_of_node;         ///< int32: for each destination its place in `nodes`; their number if it has no edges
+  Graph graph;                  ///< the same nodes, with edge_ids[i] as edge i
+
+  std::int64_t num_nodes() const { return nodes.elements(); }
+};
+
+/// From the graph's cache.
+std::shared_ptr<const DegreeBuckets> degree_buckets(const Graph& graph);
+
+}  // namespace bough::mp

@@ -1,0 +1,269 @@
+#include "bough/mp/frame.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <ranges>
+
+#include "bough/ops/gsddmm.h"
+#include "bough/ops/gspmm.h"
+#include "bough/ops/rows.h"
+#include "kernels/mp/general_path.h"
+#include "kernels/mp/replace_rows.h"
+#include "kernels/mp/selection.h"
+
+namespace bough {
+namespace {
+
+const char* kind_of(Target target) { return target == Target::edge ? "edge" : "node"; }
+
+std::int64_t rows_in(const Graph& graph, Target target) {
+  if (target == Target::edge) return graph.num_edges();
+  return target == Target::source ? graph.num_src() : graph.num_dst();
+}
+
+/// A message by the name a built-in reduction asks for; one without a name serves every reduction.
+const Tensor& field(const Fields& messages, const std::string& name) {
+  if (const auto found = messages.find(name); found != messages.end()) return found->second;
+  if (const auto unnamed = messages.find(""); unnamed != messages.end()) return unnamed->second;
+  throw GraphError(
+      "reduce", fmt::format("there is no message '{}', only: {}", name, fmt::join(std::views::keys(messages), ", ")));
+}
+
+void require_same_name(const fn::Message& message, const fn::Reduce& reduce) {
+  if (message.out != reduce.message) {
+    throw GraphError(
+        "reduce", fmt::format("reads message '{}', but the message function makes '{}'", reduce.message, message.out));
+  }
+}
+
+}  // namespace
+
+Frame::Frame(Graph graph) : graph_(std::move(graph)), waiting_(graph_.num_edges()) {}
+
+template <typename Self>
+auto& Frame::columns(Self& self, Target target) {
+  if (target == Target::edge) return self.edges_;
+  return target == Target::source && self.graph_.is_bipartite() ? self.sources_ : self.nodes_;
+}
+
+bool Frame::has(Target target, const std::string& name) const {
+  const auto found = columns(*this, target).find(name);
+  return found != columns(*this, target).end() && found->second.defined();
+}
+
+const Tensor& Frame::column(Target target, const std::string& name) const {
+  if (!has(target, name)) {
+    throw GraphError("Frame", fmt::format("there is no {} feature '{}', known are: {}", kind_of(target), name,
+                                          fmt::join(std::views::keys(columns(*this, target)), ", ")));
+  }
+  const Tensor& values = columns(*this, target).at(name);
+  if (values.rank() == 0 || values.size(0) != rows_in(graph_, target)) {
+    throw ShapeError("Frame", fmt::format("feature '{}' {} must have one row for each {}, the graph has {}", name,
+                                          to_string(values.shape()), name_of(target), rows_in(graph_, target)));
+  }
+  return values;
+}
+
+Tensor& Frame::node(const std::string& name) {
+  graph_.num_nodes();  // GraphError if there are two sets of nodes
+  return nodes_[name];
+}
+Tensor& Frame::src_node(const std::string& name) { return columns(*this, Target::source)[name]; }
+Tensor& Frame::dst_node(const std::string& name) { return nodes_[name]; }
+Tensor& Frame::edge(const std::string& name) { return edges_[name]; }
+
+const Tensor& Frame::node(const std::string& name) const {
+  graph_.num_nodes();
+  return column(Target::destination, name);
+}
+const Tensor& Frame::src_node(const std::string& name) const { return column(Target::source, name); }
+const Tensor& Frame::dst_node(const std::string& name) const { return column(Target::destination, name); }
+const Tensor& Frame::edge(const std::string& name) const { return column(Target::edge, name); }
+
+namespace {
+
+/// The operand of a built-in message, with rows as the selection numbers them.
+Tensor operand_of(const Frame& frame, const mp::Selection& selection, Target target, const std::string& name) {
+  switch (target) {
+    case Target::source:
+      return frame.src_node(name);
+    case Target::destination:
+      return mp::rows_at(frame.dst_node(name), selection.receivers);
+    case Target::edge:
+      break;
+  }
+  return mp::rows_at(frame.edge(name), selection.edge_ids);
+}
+
+struct Operands {
+  Tensor lhs, rhs;
+};
+
+Operands operands_of(const Frame& frame, const mp::Selection& selection, const fn::Message& message) {
+  Operands operands{operand_of(frame, selection, message.lhs_target, message.lhs), {}};
+  if (message.op != BinaryOp::copy_lhs) {
+    operands.rhs = operand_of(frame, selection, message.rhs_target, message.rhs);
+  }
+  return operands;
+}
+
+/// The edges of a selection in the order of its buckets.
+mp::Selection in_bucket_order(const mp::Selection& selection, const mp::DegreeBuckets& buckets) {
+  return {buckets.graph,
+          selection.edge_ids.defined() ? gather_rows(selection.edge_ids, buckets.edge_ids) : buckets.edge_ids,
+          selection.receivers};
+}
+
+}  // namespace
+
+Fields Frame::messages_of(const mp::Selection& selection, const MessageFunction& message) const {
+  if (const fn::Message* built_in = message.built_in()) {
+    const Operands operands = operands_of(*this, selection, *built_in);
+    return {{built_in->out, gsddmm(selection.graph, built_in->op, operands.lhs, operands.rhs,
+                                   {.lhs = built_in->lhs_target, .rhs = built_in->rhs_target})}};
+  }
+  Fields messages = message(EdgeBatch(*this, selection));
+  for (const auto& [name, values] : messages) {
+    if (values.rank() == 0 || values.size(0) != selection.graph.num_edges()) {
+      throw ShapeError("message function", fmt::format("must give one row for each of {} edges, it gave {}",
+                                                       selection.graph.num_edges(), to_string(values.shape())));
+    }
+  }
+  return messages;
+}
+
+Fields Frame::reduced(const mp::Selection& selection, const Fields& messages, const ReduceFunction& reduce) const {
+  if (const fn::Reduce* built_in = reduce.built_in()) {
+    return {{built_in->out,
+             gspmm(selection.graph, BinaryOp::copy_rhs, built_in->op, {}, field(messages, built_in->message))}};
+  }
+  const auto buckets = mp::degree_buckets(selection.graph);
+  Fields ordered;
+  for (const auto& [name, values] : messages) ordered[name] = gather_rows(values, buckets->edge_ids);
+  return mp::reduce_by_degree(*this, *buckets, selection.receivers, ordered, reduce);
+}
+
+void Frame::pass(const mp::Selection& selection, const MessageFunction& message, const ReduceFunction& reduce,
+                 const std::string& out) {
+  if (reduce.built_in() == nullptr) {  // messages are made in the order in which they are reduced
+    const auto buckets = mp::degree_buckets(selection.graph);
+    const Fields messages = messages_of(in_bucket_order(selection, *buckets), message);
+    write(Target::destination, selection.receivers,
+          mp::reduce_by_degree(*this, *buckets, selection.receivers, messages, reduce), out);
+  } else if (message.built_in() == nullptr) {
+    write(Target::destination, selection.receivers, reduced(selection, messages_of(selection, message), reduce), out);
+  } else {
+    require_same_name(*message.built_in(), *reduce.built_in());
+    const Operands operands = operands_of(*this, selection, *message.built_in());
+    const Tensor result =
+        gspmm(selection.graph, message.built_in()->op, reduce.built_in()->op, operands.lhs, operands.rhs,
+              {.lhs = message.built_in()->lhs_target, .rhs = message.built_in()->rhs_target});
+    write(Target::destination, selection.receivers, {{reduce.built_in()->out, result}}, out);
+  }
+}
+
+void Frame::write(Target target, const Tensor& rows, const Fields& results, const std::string& out) {
+  for (const auto& [name, values] : results) {
+    if (name.empty() == out.empty()) {
+      throw ConfigError("Frame", name.empty()
+                                     ? "the function gave one tensor without a name; pass the name of its result"
+                                     : fmt::format("the result is named '{}' already; do not pass '{}'", name, out));
+    }
+    Tensor& column = columns(*this, target)[name.empty() ? out : name];
+    if (!rows.defined()) {
+      column = values;
+      continue;
+    }
+    const Shape shape = values.shape().with(0, rows_in(graph_, target));
+    const bool fits = column.defined() && column.shape() == shape && column.dtype() == values.dtype();
+    column = mp::replace_rows(fits ? column : zeros(shape, values.dtype(), values.device()), rows, values);
+  }
+}
+
+void Frame::apply_edges(const MessageFunction& function, const std::string& out) {
+  write(Target::edge, {}, messages_of(mp::select_all(graph_), function), out);
+}
+
+void Frame::apply_edges(const IdArray& edges, const MessageFunction& function, const std::string& out) {
+  mp::require_distinct("apply_edges", "edge", edges, graph_.num_edges());
+  const mp::Selection selection = mp::select_edges(graph_, edges);
+  write(Target::edge, selection.edge_ids, messages_of(selection, function), out);
+}
+
+void Frame::apply_nodes(const NodeFunction& function, const std::string& out) {
+  write(Target::destination, {}, function(NodeBatch(*this, arange(graph_.num_dst(), DType::int32))), out);
+}
+
+void Frame::apply_nodes(const IdArray& nodes, const NodeFunction& function, const std::string& out) {
+  mp::require_distinct("apply_nodes", "node", nodes, graph_.num_dst());
+  const Tensor ids = mp::id_tensor(nodes.span());
+  write(Target::destination, ids, function(NodeBatch(*this, ids)), out);
+}
+
+void Frame::update_all(const MessageFunction& message, const ReduceFunction& reduce, const std::string& out) {
+  pass(mp::select_all(graph_), message, reduce, out);
+}
+
+void Frame::send(const MessageFunction& message) {
+  const Tensor all = arange(graph_.num_edges(), DType::int32);
+  waiting_.put(all.span<std::int32_t>(), messages_of(mp::select_all(graph_), message));
+}
+
+void Frame::send(const IdArray& edges, const MessageFunction& message) {
+  mp::require_distinct("send", "edge", edges, graph_.num_edges());
+  waiting_.put(edges.span(), messages_of(mp::select_edges(graph_, edges), message));
+}
+
+void Frame::recv(const ReduceFunction& reduce, const std::string& out) {
+  const Tensor all = arange(graph_.num_edges(), DType::int32);
+  const Fields messages = waiting_.take(std::as_const(all).span<std::int32_t>());
+  write(Target::destination, {}, reduced(mp::select_all(graph_), messages, reduce), out);
+}
+
+void Frame::recv(const IdArray& nodes, const ReduceFunction& reduce, const std::string& out) {
+  mp::require_distinct("recv", "node", nodes, graph_.num_dst());
+  const mp::Selection selection = mp::select_into(graph_, nodes);
+  const Fields messages = waiting_.take(selection.edge_ids.span<std::int32_t>());
+  write(Target::destination, selection.receivers, reduced(selection, messages, reduce), out);
+}
+
+std::int64_t Frame::num_waiting() const { return waiting_.count(); }
+
+void Frame::pull(const IdArray& nodes, const MessageFunction& message, const ReduceFunction& reduce,
+                 const std::string& out) {
+  mp::require_distinct("pull", "node", nodes, graph_.num_dst());
+  pass(mp::select_into(graph_, nodes), message, reduce, out);
+}
+
+void Frame::push(const IdArray& nodes, const MessageFunction& message, const ReduceFunction& reduce,
+                 const std::string& out) {
+  mp::require_distinct("push", "node", nodes, graph_.num_src());
+  pass(mp::select_edges(graph_, graph_.out_edges(nodes).edge_ids), message, reduce, out);
+}
+
+void Frame::send_and_recv(const IdArray& edges, const MessageFunction& message, const ReduceFunction& reduce,
+                          const std::string& out) {
+  mp::require_distinct("send_and_recv", "edge", edges, graph_.num_edges());
+  pass(mp::select_edges(graph_, edges), message, reduce, out);
+}
+
+void Frame::prop_nodes(const std::vector<IdArray>& frontiers, const MessageFunction& message,
+                       const ReduceFunction& reduce, const std::string& out, const NodeFunction& apply) {
+  for (const IdArray& nodes : frontiers) {
+    pull(nodes, message, reduce, out);
+    if (apply) apply_nodes(nodes, apply);
+  }
+}
+
+void Frame::prop_edges(const std::vector<IdArray>& frontiers, const MessageFunction& message,
+                       const ReduceFunction& reduce, const std::string& out, const NodeFunction& apply) {
+  for (const IdArray& edges : frontiers) {
+    mp::require_distinct("prop_edges", "edge", edges, graph_.num_edges());
+    const mp::Selection selection = mp::select_edges(graph_, edges);
+    pass(selection, message, reduce, out);
+    if (apply) apply_nodes(selection.receivers.span<std::int32_t>(), apply);
+  }
+}
+
+}  // namespace bough

@@ -1,0 +1,77 @@
+#include "kernels/mp/general_path.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "bough/mp/features.h"
+#include "bough/ops/arrange.h"
+#include "bough/ops/rows.h"
+#include "kernels/mp/selection.h"
+
+namespace bough::mp {
+namespace {
+
+using Parts = std::map<std::string, std::vector<Tensor>>;
+
+/// Cuts every field into the blocks of the buckets.
+Parts cut_messages(const DegreeBuckets& buckets, const Fields& messages) {
+  std::vector<std::int64_t> sizes;
+  for (const DegreeBuckets::Bucket& bucket : buckets.buckets) sizes.push_back(bucket.nodes * bucket.degree);
+  Parts parts;
+  for (const auto& [name, values] : messages) {
+    parts[name] = sizes.size() <= 1 ? std::vector<Tensor>{values} : split(values, 0, sizes);
+  }
+  return parts;
+}
+
+Tensor as_mailbox(const Tensor& messages, std::int64_t nodes, std::int64_t degree) {
+  return messages.reshape(with_rows(nodes, with_rows(degree, row_shape(messages.shape()))));
+}
+
+void add_results(Parts& results, const Fields& fields, std::int64_t nodes) {
+  for (const auto& [name, values] : fields) {
+    if (values.rank() == 0 || values.size(0) != nodes) {
+      throw ShapeError("reduce function", fmt::format("must give one row for each of {} nodes, it gave {}", nodes,
+                                                      to_string(values.shape())));
+    }
+    results[name].push_back(values);
+  }
+}
+
+}  // namespace
+
+Fields reduce_by_degree(const Frame& frame, const DegreeBuckets& buckets, const Tensor& receivers,
+                        const Fields& messages, const ReduceFunction& reduce) {
+  const Tensor nodes = receivers.defined() ? gather_rows(receivers, buckets.nodes) : buckets.nodes;
+  const Parts parts = cut_messages(buckets, messages);
+  Parts results;
+  std::int64_t begin = 0;
+  for (std::size_t i = 0; i < buckets.buckets.size(); ++i) {
+    const auto [degree, count] = buckets.buckets[i];
+    Fields block;
+    for (const auto& [name, tensors] : parts) block[name] = as_mailbox(tensors[i], count, degree);
+    add_results(results, reduce(Mailbox(frame, nodes.rows(begin, begin + count), degree, std::move(block))), count);
+    begin += count;
+  }
+  if (buckets.buckets.empty()) {  // no node receives anything: only the function knows the shape of its result
+    Fields block;
+    for (const auto& [name, values] : messages) block[name] = as_mailbox(values, 0, 1);
+    add_results(results, reduce(Mailbox(frame, nodes, 1, std::move(block))), 0);
+  }
+
+  Fields reduced;
+  for (auto& [name, tensors] : results) {
+    if (tensors.size() != std::max<std::size_t>(1, buckets.buckets.size())) {
+      throw GraphError(
+          "reduce function",
+          fmt::format("must give the same fields for every number of messages, '{}' is missing for some", name));
+    }
+    // One more row, of zeros, for all nodes without messages.
+    tensors.push_back(zeros(tensors[0].shape().with(0, 1), tensors[0].dtype(), tensors[0].device()));
+    reduced[name] = gather_rows(concatenate(tensors, 0), buckets.place_of_node);
+  }
+  return reduced;
+}
+
+}  // namespace bough::mp

@@ -1,0 +1,62 @@
+#include "kernels/mp/selection.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "bough/ops/rows.h"
+
+namespace bough::mp {
+
+void require_distinct(std::string_view where, std::string_view what, const IdArray& ids, std::int64_t count) {
+  std::vector<std::int32_t> sorted(ids.begin(), ids.end());
+  std::ranges::sort(sorted);
+  if (!sorted.empty() && (sorted.front() < 0 || sorted.back() >= count)) {
+    const std::int32_t wrong = sorted.front() < 0 ? sorted.front() : sorted.back();
+    throw GraphError(where, fmt::format("there is no {} {}, the graph has {}", what, wrong, count));
+  }
+  if (const auto twice = std::ranges::adjacent_find(sorted); twice != sorted.end()) {
+    throw GraphError(where, fmt::format("{} {} is listed twice", what, *twice));
+  }
+}
+
+Tensor id_tensor(std::span<const std::int32_t> ids) {
+  return Tensor::from_span<std::int32_t>(ids, {static_cast<std::int64_t>(ids.size())});
+}
+
+Selection select_all(const Graph& graph) { return {graph, {}, {}}; }
+
+Selection select_into(const Graph& graph, const IdArray& nodes) {
+  const EdgeSelection chosen = graph.in_edges(nodes);
+  std::vector<std::int32_t> receiver(chosen.edge_ids.size());
+  for (std::int64_t i = 0; i < nodes.size(); ++i) {
+    const auto node = static_cast<std::size_t>(i);
+    std::fill(receiver.begin() + chosen.offsets[node], receiver.begin() + chosen.offsets[node + 1],
+              static_cast<std::int32_t>(i));
+  }
+  return {Graph::bipartite(std::span(chosen.src), std::move(receiver),
+                           {.num_src = graph.num_src(), .num_dst = nodes.size()}),
+          id_tensor(chosen.edge_ids), id_tensor(nodes.span())};
+}
+
+Selection select_edges(const Graph& graph, const IdArray& edges) {
+  const CooView coo = graph.coo();
+  std::vector<std::int32_t> src, dst, receivers;
+  for (const std::int32_t edge : edges) {
+    src.push_back(coo.src[static_cast<std::size_t>(edge)]);
+    dst.push_back(coo.dst[static_cast<std::size_t>(edge)]);
+  }
+  receivers = dst;
+  std::ranges::sort(receivers);
+  receivers.erase(std::ranges::unique(receivers).begin(), receivers.end());
+  for (std::int32_t& node : dst) {
+    node = static_cast<std::int32_t>(std::ranges::lower_bound(receivers, node) - receivers.begin());
+  }
+  const auto num_receivers = static_cast<std::int64_t>(receivers.size());
+  return {Graph::bipartite(std::move(src), std::move(dst), {.num_src = graph.num_src(), .num_dst = num_receivers}),
+          id_tensor(edges.span()), id_tensor(receivers)};
+}
+
+Tensor rows_at(const Tensor& feature, const Tensor& ids) { return ids.defined() ? gather_rows(feature, ids) : feature; }
+
+}  // namespace bough::mp
