@@ -63,6 +63,7 @@ void run_elementwise(const Options& options, const Report& report);
 void run_gemm(const Options& options, const Report& report);
 void run_graph_build(const Options& options, const Report& report);
 void run_graph_conversion(const Options& options, const Report& report);
+void run_message_passing(const Options& options, const Report& report);
 void run_row_operations(const Options& options, const Report& report);
 void run_sequence_length(const Options& options, const Report& report);
 void run_train_step(const Options& options, const Report& report);

@@ -11,6 +11,8 @@ const std::vector<Benchmark>& benchmarks() {
       {"gemm", "matrix products of dense layers and their backward pass, against threaded OpenBLAS", run_gemm},
       {"graph_build", "causal partition graphs with relations and both formats, against plain loops", run_graph_build},
       {"graph_conversion", "edge lists to CSC and CSR, against a serial counting sort", run_graph_conversion},
+      {"message_passing", "messages, reductions, softmax and segments on graphs; peers/message_passing.py runs DGL beside",
+       run_message_passing},
       {"row_operations", "norms, softmax, losses, gather and scatter, against a plain copy", run_row_operations},
       {"sequence_length",
        "a model of 6 layers on 8192 tokens cut into sequences; peers/sequence_length.py runs torch beside",

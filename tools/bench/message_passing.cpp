@@ -1,0 +1,202 @@
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "bough/autograd/autograd.h"
+#include "bough/core/random.h"
+#include "bough/graph/graph_generator.h"
+#include "bough/mp/frame.h"
+#include "bough/mp/message_reduce.h"
+#include "bough/ops/edge_softmax.h"
+#include "bough/ops/gsddmm.h"
+#include "bough/ops/gspmm.h"
+#include "bough/ops/reduce.h"
+#include "bough/ops/segment.h"
+#include "tools/bench/benchmark.h"
+
+namespace bough::bench {
+namespace {
+
+constexpr std::int64_t large_nodes = 100'000, large_edges = 2'000'000;
+/// Segments of this many bytes would push other things out of memory.
+constexpr std::int64_t largest_values = std::int64_t{5} << 29;
+
+Graph bpt_graph(std::int64_t k) {
+  return generators().make("bpt", {{"k", k}, {"alignment", "slot"}})->build({.length = 8192, .causal = true}).graph;
+}
+
+/// Ends drawn as nodes * x^skew with x uniform: skew 1 is a random graph, more is a power law at both ends.
+Graph drawn_graph(float skew) {
+  const RandomStream random{1, 0};
+  std::vector<std::int32_t> src, dst;
+  const auto draw = [&](std::uint32_t bits) {
+    return static_cast<std::int32_t>(std::pow(uniform_float(bits), skew) * static_cast<float>(large_nodes));
+  };
+  for (std::uint64_t edge = 0; edge < large_edges; ++edge) {
+    const auto numbers = random.block(edge);
+    src.push_back(draw(numbers[0]));
+    dst.push_back(draw(numbers[1]));
+  }
+  return Graph::from_edges(std::move(src), std::move(dst), {.num_nodes = large_nodes});
+}
+
+struct NamedGraph {
+  std::string name;
+  Graph (*make)();
+};
+
+const std::vector<NamedGraph>& graphs() {
+  static const std::vector<NamedGraph> all{{"bpt_k4", [] { return bpt_graph(4); }},
+                                           {"bpt_k64", [] { return bpt_graph(64); }},
+                                           {"random", [] { return drawn_graph(1); }},
+                                           {"power_law", [] { return drawn_graph(3); }}};
+  return all;
+}
+
+struct Width {
+  std::int64_t heads, width;
+};
+
+struct SourceTimesEdge {
+  template <typename T>
+  T operator()(T u, T e) const {
+    return u * e;
+  }
+};
+
+/// The measurements of one graph and one width of features.
+class Group {
+ public:
+  Group(const Options& options, const Report& report, std::string name, const Graph& graph, Width width)
+      : options_(options), report_(report), name_(std::move(name)), graph_(graph), width_(width) {
+    const std::int64_t nodes = graph.num_nodes(), edges = graph.num_edges();
+    u_ = randn({nodes, width.heads, width.width});
+    v_ = randn({nodes, width.heads, width.width});
+    e_ = rand_uniform({edges, width.heads, 1}, 0.5, 1.5);
+    graph.csr();
+    graph.csc();
+  }
+
+  void run() {
+    both_ways("u_dot_v", [this] { return gsddmm(graph_, BinaryOp::dot, u_, v_); });
+    both_ways("copy_u_sum", [this] { return gspmm(graph_, BinaryOp::copy_lhs, ReduceOp::sum, u_); });
+    both_ways("u_mul_e_sum", [this] { return gspmm(graph_, BinaryOp::mul, ReduceOp::sum, u_, e_); });
+    both_ways("copy_u_max", [this] { return gspmm(graph_, BinaryOp::copy_lhs, ReduceOp::max, u_); });
+    both_ways("edge_softmax", [this] { return edge_softmax(graph_, e_); });
+    segments();
+    functor();
+    threads();
+    general_path();
+  }
+
+ private:
+  std::string case_name(const std::string& what) const { return name_ + " " + what; }
+  bool wanted(const std::string& what) const { return selected(options_, case_name(what)); }
+
+  void require_gradients(bool value) {
+    for (Tensor* tensor : {&u_, &v_, &e_, &values_}) {
+      if (tensor->defined()) tensor->clear_grad(), tensor->set_requires_grad(value);
+    }
+  }
+
+  template <typename F>
+  void both_ways(const std::string& what, const F& forward) {
+    if (wanted(what)) {
+      require_gradients(false);
+      report_({.case_name = case_name(what), .milliseconds = measure(options_, forward)});
+    }
+    if (wanted(what + "_backward")) {
+      require_gradients(true);
+      const Tensor result = forward();
+      const Tensor gradient = ones(result.shape());
+      const double time = measure(options_, [&] {
+        for (Tensor* tensor : {&u_, &v_, &e_, &values_}) {
+          if (tensor->defined()) tensor->clear_grad();
+        }
+        result.backward({.gradient = gradient, .retain_graph = true});
+      });
+      report_({.case_name = case_name(what + "_backward"), .milliseconds = time});
+    }
+    require_gradients(false);
+  }
+
+  void segments() {
+    const std::int64_t elements = graph_.num_edges() * width_.heads * width_.width;
+    if (!wanted("segment_sum") && !wanted("segment_sum_backward")) return;
+    if (elements * std::int64_t{sizeof(float)} > largest_values) return;
+    values_ = randn({graph_.num_edges(), width_.heads, width_.width});
+    const Tensor offsets = Tensor::from_span<std::int64_t>(graph_.csc().offsets, {graph_.num_dst() + 1});
+    both_ways("segment_sum", [&] { return segment_reduce(values_, offsets, ReduceOp::sum); });
+    values_ = {};
+  }
+
+  void functor() {
+    if (!wanted("functor_u_mul_e_sum")) return;
+    const Times times = measure_both(
+        options_, [&] { message_reduce<SourceTimesEdge>(graph_, {.source = u_, .edge = e_}); },
+        [&] { gspmm(graph_, BinaryOp::mul, ReduceOp::sum, u_, e_); });
+    report_({.case_name = case_name("functor_u_mul_e_sum"),
+             .milliseconds = times.ours,
+             .peer = "built-in",
+             .peer_milliseconds = times.peer});
+  }
+
+  /// Two threads against one.
+  void threads() {
+    if (!wanted("two_threads_u_mul_e_sum")) return;
+    const int before = num_threads();
+    const auto call = [&] { gspmm(graph_, BinaryOp::mul, ReduceOp::sum, u_, e_); };
+    const Times times = measure_both(
+        options_, [&] { set_num_threads(2), call(); }, [&] { set_num_threads(1), call(); });
+    set_num_threads(before);
+    report_({.case_name = case_name("two_threads_u_mul_e_sum"),
+             .milliseconds = times.ours,
+             .peer = "one thread",
+             .peer_milliseconds = times.peer});
+  }
+
+  void general_path() {
+    if (!wanted("general_copy_u_sum")) return;
+    const std::int64_t bytes = graph_.num_edges() * width_.heads * width_.width * std::int64_t{sizeof(float)};
+    if (bytes > largest_values) return;
+    Frame frame(graph_);
+    frame.node("h") = u_;
+    const Times times = measure_both(
+        options_,
+        [&] {
+          frame.update_all([](const EdgeBatch& edges) { return edges.src("h"); },
+                           [](const Mailbox& mailbox) { return sum(mailbox.messages(), 1); }, "out");
+        },
+        [&] { frame.update_all(fn::copy_u("h", "m"), fn::sum("m", "out")); });
+    report_({.case_name = case_name("general_copy_u_sum"),
+             .milliseconds = times.ours,
+             .peer = "fused",
+             .peer_milliseconds = times.peer});
+  }
+
+  const Options& options_;
+  const Report& report_;
+  std::string name_;
+  Graph graph_;
+  Width width_;
+  Tensor u_, v_, e_, values_;
+};
+
+}  // namespace
+
+void run_message_passing(const Options& options, const Report& report) {
+  for (const NamedGraph& named : graphs()) {
+    Graph graph;
+    for (const Width width : {Width{8, 64}, Width{1, 256}}) {
+      const std::string name = fmt::format("{} {}x{}", named.name, width.heads, width.width);
+      if (!may_be_selected(options, name + " ")) continue;
+      if (graph.num_nodes() == 0) graph = named.make();
+      Group(options, report, name, graph, width).run();
+    }
+  }
+}
+
+}  // namespace bough::bench
