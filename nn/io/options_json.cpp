@@ -64,24 +64,33 @@ struct Describe {
   static constexpr std::int64_t max_span = std::int64_t{1} << 25;
 };
 
-/// Takes values out of checked settings.
+/// Takes values out of checked settings; what these do not know keeps its value.
 struct Read {
   const Settings& settings;
 
+  bool knows(const char* name) const { return settings.values().contains(name); }
+
   void integer(const char* name, const char*, std::int64_t& value, std::int64_t, std::int64_t) {
-    value = settings.integer(name);
+    if (knows(name)) value = settings.integer(name);
   }
-  void width(const char* name, const char*, std::int64_t& value, std::int64_t) { value = settings.integer(name); }
+  void width(const char* name, const char*, std::int64_t& value, std::int64_t) {
+    if (knows(name)) value = settings.integer(name);
+  }
   void optional_width(const char* name, const char*, std::int64_t& value, std::int64_t) {
-    value = settings.optional_integer(name).value_or(0);
+    if (knows(name)) value = settings.optional_integer(name).value_or(0);
   }
-  void number(const char* name, const char*, double& value, double, double) { value = settings.number(name); }
-  void boolean(const char* name, const char*, bool& value) { value = settings.boolean(name); }
+  void number(const char* name, const char*, double& value, double, double) {
+    if (knows(name)) value = settings.number(name);
+  }
+  void boolean(const char* name, const char*, bool& value) {
+    if (knows(name)) value = settings.boolean(name);
+  }
   template <typename T, std::size_t N>
   void choice(const char* name, const char*, T& value, const std::array<Choice<T>, N>& choices) {
-    value = std::ranges::find(choices, settings.string(name), &Choice<T>::name)->value;
+    if (knows(name)) value = std::ranges::find(choices, settings.string(name), &Choice<T>::name)->value;
   }
   void span(const char* name, const char*, std::optional<SoftSpan>& value) {
+    if (!knows(name)) return;
     const Settings given = settings.object(name);
     value = SoftSpan{.max_span = given.integer("max_span"), .ramp = given.integer("ramp")};
     if (value->max_span == 0) value.reset();

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <numbers>
+#include <set>
 
 #include "bough/autograd/autograd.h"
 #include "bough/core/errors.h"
@@ -12,6 +13,7 @@
 #include "bough/nn/checkpoint.h"
 #include "bough/nn/losses.h"
 #include "bough/nn/optimizer.h"
+#include "bough/nn/options_json.h"
 #include "bough/nn/schedule.h"
 #include "bough/ops/cross_entropy.h"
 #include "tasks/language_model/text_corpus.h"
@@ -22,6 +24,10 @@ namespace bough {
 namespace {
 
 using nlohmann::json;
+
+nn::GraphTransformerOptions default_transformer() {
+  return {.layers = 4, .layer = {.dim = 128, .heads = 4, .pre_norm = true, .dropout = 0.1}};
+}
 
 class CharLmRun : public runner::TrainingRun {
  public:
@@ -110,7 +116,8 @@ runner::RunFacts CharLmRun::facts() const {
   const double forward = 2 * (nodes * (4 * dim * dim + 2 * dim * hidden) + tokens * dim * vocabulary + 3 * edges * dim);
   // Kept for backward, in floats: about eight vectors of a node's width, the hidden layer twice, scores and their
   // gradient. Every parameter has a gradient and two moments.
-  const double kept = nodes * (8 * dim + 2 * hidden) + 2 * tokens * vocabulary;
+  const double layers_at_once = model_options_.checkpoint_layers ? 1.0 / static_cast<double>(model_options_.layers) : 1;
+  const double kept = nodes * dim + layers_at_once * nodes * (7 * dim + 2 * hidden) + 2 * tokens * vocabulary;
   const auto parameters = model_.parameter_count();
 
   const std::int64_t every =
@@ -123,7 +130,7 @@ runner::RunFacts CharLmRun::facts() const {
           .length = shape_.length,
           .parameters = parameters,
           .tokens_per_step = shape_.tokens(),
-          .operations_per_step = 3 * forward,
+          .operations_per_step = (model_options_.checkpoint_layers ? 4 : 3) * forward,
           .evaluation_steps = batches / 3,
           .memory_bytes = static_cast<std::int64_t>(4 * kept) + 16 * parameters};
 }
@@ -188,24 +195,16 @@ class CharLmTask : public runner::Task {
   }
 
   std::vector<Parameter> model_parameters() const override {
-    return {integer_parameter("layers", "layers of graph attention", {.initial = 4, .smallest = 1, .largest = 1000}),
-            integer_parameter("dim", "width of a node; a multiple of heads",
-                              {.initial = 128, .smallest = 1, .largest = 65536}),
-            integer_parameter("heads", "heads of the attention", {.initial = 4, .smallest = 1, .largest = 65536}),
-            integer_parameter("ffn", "width of the hidden layer of the feed-forward part; default: four times dim",
-                              {.smallest = 1, .largest = 1 << 20}),
-            number_parameter("dropout", "share set to zero in the results of attention and feed-forward",
-                             {.initial = 0.1, .minimum = 0, .maximum = 0.99}),
-            number_parameter("attention_dropout", "share of the attention weights set to zero",
-                             {.initial = 0.0, .minimum = 0, .maximum = 0.99}),
-            choice_parameter("norm", "normalise what goes into each part (pre) or each sum (post)", {"pre", "post"}),
-            choice_parameter("activation", "of the feed-forward part", {"relu", "gelu"}),
-            boolean_parameter("bias", "whether the feed-forward part has biases", true),
-            boolean_parameter("tied", "the output projection is the embedding", true),
-            number_parameter("input_scale", "embeddings are multiplied by this times the root of dim",
-                             {.initial = 1.0, .minimum = 0}),
-            number_parameter("relation_deviation", "standard deviation of the first relation keys",
-                             {.initial = 0.1, .minimum = 0})};
+    std::vector<Parameter> parameters = nn::parameters_of(default_transformer());
+    // The graph decides the first three; the others follow from the rest.
+    std::erase_if(parameters, [](const Parameter& parameter) {
+      const std::set<std::string> decided{"num_relations", "stages", "soft_span", "trained_start", "output_gain"};
+      return decided.contains(parameter.name);
+    });
+    parameters.push_back(boolean_parameter("tied", "the output projection is the embedding", true));
+    parameters.push_back(number_parameter("input_scale", "embeddings are multiplied by this times the root of dim",
+                                          {.initial = 1.0, .minimum = 0}));
+    return parameters;
   }
 
   json object_schemas() const override {
@@ -253,25 +252,18 @@ const runner::Task& char_lm_task() {
 }
 
 CharacterModelOptions character_model_options(const Settings& model, std::int64_t vocabulary, const GraphShape& graph) {
-  const bool pre_norm = model.string("norm") == "pre";
-  const std::int64_t layers = model.integer("layers"), dim = model.integer("dim");
+  nn::GraphTransformerOptions options = default_transformer();
+  nn::read_options(model, options);
+  options.layer.num_relations = graph.num_relations;
+  options.layer.soft_span = graph.soft_span;
+  if (options.layer.pre_norm) options.layer.output_gain = 1 / std::sqrt(2.0 * static_cast<double>(options.layers));
   return {.vocabulary = vocabulary,
-          .layers = layers,
-          .layer = {.dim = dim,
-                    .heads = model.integer("heads"),
-                    .feed_forward = model.optional_integer("ffn").value_or(4 * dim),
-                    .num_relations = graph.num_relations,
-                    .pre_norm = pre_norm,
-                    .activation = model.string("activation") == "gelu" ? Activation::gelu : Activation::relu,
-                    .feed_forward_bias = model.boolean("bias"),
-                    .dropout = model.number("dropout"),
-                    .attention_dropout = model.number("attention_dropout"),
-                    .relation_deviation = model.number("relation_deviation"),
-                    .output_gain = pre_norm ? 1 / std::sqrt(2.0 * static_cast<double>(layers)) : 1,
-                    .soft_span = graph.soft_span},
+          .layers = options.layers,
+          .layer = options.layer,
           .stages = graph.stages,
           .input_scale = model.number("input_scale"),
-          .tied = model.boolean("tied")};
+          .tied = model.boolean("tied"),
+          .checkpoint_layers = options.checkpoint_layers};
 }
 
 std::string to_hexadecimal(const std::string& bytes) {

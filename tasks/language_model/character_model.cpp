@@ -9,7 +9,10 @@ namespace bough {
 CharacterModel::CharacterModel(const CharacterModelOptions& options)
     : options_(options),
       embedding_({.count = options.vocabulary, .dim = options.layer.dim}),
-      transformer_({.layers = options.layers, .layer = options.layer, .stages = options.stages}) {
+      transformer_({.layers = options.layers,
+                    .layer = options.layer,
+                    .stages = options.stages,
+                    .checkpoint_layers = options.checkpoint_layers}) {
   add_module("embedding", embedding_);
   add_module("transformer", transformer_);
   if (options.tied) return;

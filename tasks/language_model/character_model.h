@@ -13,9 +13,10 @@ struct CharacterModelOptions {
   std::int64_t vocabulary = 0;
   std::int64_t layers = 1;
   nn::GraphTransformerLayerOptions layer = {};
-  std::int64_t stages = 1;  ///< of the graph
-  double input_scale = 1;   ///< embeddings are multiplied by this times the root of the width
-  bool tied = true;         ///< the output projection is the embedding
+  std::int64_t stages = 1;         ///< of the graph
+  double input_scale = 1;          ///< embeddings are multiplied by this times the root of the width
+  bool tied = true;                ///< the output projection is the embedding
+  bool checkpoint_layers = false;  ///< layers run again in backward instead of keeping their tensors
 };
 
 /// Predicts the next character at every token: embedding, a stack of graph attention layers, scores of all characters.

@@ -53,6 +53,19 @@ TEST(OptionsJson, KeepsTheDefaultsOfWhoeverAsks) {
   EXPECT_TRUE(options.layer.pre_norm);
 }
 
+TEST(OptionsJson, LeavesAloneWhatAProgramDecidesItself) {
+  GraphTransformerOptions options{.layer = {.dim = 16, .num_relations = 7}, .stages = 2};
+  std::vector<Parameter> parameters = parameters_of(options);
+  std::erase_if(parameters, [](const Parameter& p) { return p.name == "num_relations" || p.name == "stages"; });
+  parameters.push_back(boolean_parameter("tied", "a parameter of the program's own", true));
+  const ParameterTable table(parameters);
+  read_options(table.read("model", {{"heads", 4}, {"tied", false}}), options);
+  EXPECT_EQ(options.layer.heads, 4);
+  EXPECT_EQ(options.layer.num_relations, 7);
+  EXPECT_EQ(options.stages, 2);
+  EXPECT_THROW(table.read("model", {{"stages", 3}}), ConfigError);
+}
+
 TEST(OptionsJson, ComesBackFromWhatItWrites) {
   // No field has its default, so a field that is forgotten somewhere shows.
   const GraphTransformerOptions transformer{.layers = 3,

@@ -26,7 +26,8 @@ std::vector<Parameter> parameters_of(const GraphTransformerOptions& defaults);
 std::vector<Parameter> parameters_of(const GraphTransformerDecoderOptions& defaults);
 std::vector<Parameter> parameters_of(const GatLayerOptions& defaults);
 
-/// Takes over the settings that parameters_of describes; there may be others among them. ConfigError if dim is not a
+/// Takes over the settings that parameters_of describes. There may be others among them, and some may be left out of
+/// the table because a program decides them itself: these options stay as they are. ConfigError if dim is not a
 /// multiple of heads.
 void read_options(const Settings& settings, GraphSelfAttentionOptions& options);
 void read_options(const Settings& settings, GraphTransformerLayerOptions& options);
