@@ -319,6 +319,7 @@ void run_softmax(const SoftmaxTask<T>& task, const mp::TraversalPlan& plan) {
   const mp::FeatureLayout layout = mp::line_up(row, std::span(&row, 1));
   mp::Schedule schedule = mp::make_schedule(plan, layout, layout.participants[0]);
   schedule.split = !plan.hubs.empty();  // always: hubs are measured by segments, then written
+  schedule.blocks.resize(1);            // the loops take all columns at once
 
   ColumnStates<T> segments(plan.segments(), width);
   ColumnStates<T> hubs(static_cast<std::int64_t>(plan.hubs.size()), width);

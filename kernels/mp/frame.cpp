@@ -37,6 +37,12 @@ void require_same_name(const fn::Message& message, const fn::Reduce& reduce) {
   }
 }
 
+void require_one_set_of_nodes(const Graph& graph) {
+  if (graph.is_bipartite()) {
+    throw GraphError("Frame", "a bipartite graph has two sets of nodes; use src_node() or dst_node()");
+  }
+}
+
 }  // namespace
 
 Frame::Frame(Graph graph) : graph_(std::move(graph)), waiting_(graph_.num_edges()) {}
@@ -66,7 +72,7 @@ const Tensor& Frame::column(Target target, const std::string& name) const {
 }
 
 Tensor& Frame::node(const std::string& name) {
-  graph_.num_nodes();  // GraphError if there are two sets of nodes
+  require_one_set_of_nodes(graph_);
   return nodes_[name];
 }
 Tensor& Frame::src_node(const std::string& name) { return columns(*this, Target::source)[name]; }
@@ -74,7 +80,7 @@ Tensor& Frame::dst_node(const std::string& name) { return nodes_[name]; }
 Tensor& Frame::edge(const std::string& name) { return edges_[name]; }
 
 const Tensor& Frame::node(const std::string& name) const {
-  graph_.num_nodes();
+  require_one_set_of_nodes(graph_);
   return column(Target::destination, name);
 }
 const Tensor& Frame::src_node(const std::string& name) const { return column(Target::source, name); }

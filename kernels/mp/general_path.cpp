@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "bough/autograd/autograd.h"
 #include "bough/mp/features.h"
 #include "bough/ops/arrange.h"
 #include "bough/ops/rows.h"
@@ -14,13 +15,32 @@ namespace {
 
 using Parts = std::map<std::string, std::vector<Tensor>>;
 
+/// Rows of a tensor as blocks that share its memory.
+std::vector<Tensor> cut_rows(const Tensor& values, const std::vector<std::int64_t>& sizes) {
+  std::vector<Tensor> blocks;
+  std::int64_t begin = 0;
+  for (const std::int64_t size : sizes) {
+    blocks.push_back(values.detach().rows(begin, begin + size));
+    begin += size;
+  }
+  // y0, y1, ... = consecutive rows of x:  dx = [dy0, dy1, ...]
+  return record({.name = "cut_rows",
+                 .inputs = {values},
+                 .backward = [count = sizes.size()](const BackwardCall& call) -> Gradients {
+                   std::vector<Tensor> gradients;
+                   for (std::size_t i = 0; i < count; ++i) gradients.push_back(call.gradient(i));
+                   return {concatenate(gradients, 0)};
+                 }},
+                std::move(blocks));
+}
+
 /// Cuts every field into the blocks of the buckets.
 Parts cut_messages(const DegreeBuckets& buckets, const Fields& messages) {
   std::vector<std::int64_t> sizes;
   for (const DegreeBuckets::Bucket& bucket : buckets.buckets) sizes.push_back(bucket.nodes * bucket.degree);
   Parts parts;
   for (const auto& [name, values] : messages) {
-    parts[name] = sizes.size() <= 1 ? std::vector<Tensor>{values} : split(values, 0, sizes);
+    parts[name] = sizes.size() <= 1 ? std::vector<Tensor>{values} : cut_rows(values, sizes);
   }
   return parts;
 }
