@@ -45,6 +45,40 @@ TEST(Run, GivesTheSameBitsAloneAndSideBySide) {
   EXPECT_EQ(metrics_in(folder.file("1")), metrics_in(folder.file("3")));
 }
 
+TEST(Generate, ContinuesATextBeyondTheWindowTheSameForTheSameSeed) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(run_bough({"run", tiny, "--out", folder.file("out"), "--set", R"(graph={"kind":"bpt","k":1})"}).exit_code,
+            0);
+  const auto text = [&](const char* seed) {
+    return run_bough(
+        {"generate", folder.file("out/runs/bpt-k1"), "--prompt", "Ash Bell", "--count", "70", "--seed", seed});
+  };
+  const ProgramResult first = text("1");
+  ASSERT_EQ(first.exit_code, 0) << first.errors;
+  EXPECT_THAT(first.output, ::testing::StartsWith("Ash Bell"));
+  EXPECT_EQ(first.output.size(), 8u + 70u + 1u);
+  EXPECT_EQ(first.output, text("1").output);
+  EXPECT_NE(first.output, text("2").output);
+  EXPECT_EQ(run_bough({"generate", folder.file("out/runs/bpt-k1"), "--prompt", "\xff"}).exit_code, 2);
+  EXPECT_EQ(run_bough({"generate", folder.file("out")}).exit_code, 1);
+}
+
+TEST(Report, IsMadeAfterARunAndAgainOnDemand) {
+  const TemporaryFolder folder;
+  const ProgramResult run = run_bough({"run", tiny, "--out", folder.file("out"), "--set", "train.steps=2"});
+  ASSERT_EQ(run.exit_code, 0) << run.errors;
+  const std::string page = file_content(folder.file("out/report.html"));
+  EXPECT_NE(page.find("</html>"), std::string::npos);
+  const ProgramResult again = run_bough({"report", folder.file("out")});
+  EXPECT_EQ(again.exit_code, 0) << again.errors;
+  EXPECT_TRUE(file_content(folder.file("out/report.html")) == page);
+  const ProgramResult both =
+      run_bough({"compare", folder.file("out"), folder.file("out"), "--out", folder.file("both")});
+  EXPECT_EQ(both.exit_code, 0) << both.errors;
+  EXPECT_THAT(both.output, HasSubstr("bpt-k1, tiny 2"));
+  EXPECT_EQ(run_bough({"report", folder.file("nowhere")}).exit_code, 1);
+}
+
 TEST(Run, RecordsAFailedRunAndEndsWithOne) {
   const TemporaryFolder folder;
   const ProgramResult result = run_bough(

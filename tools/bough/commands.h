@@ -34,10 +34,16 @@ class Commands {
 };
 
 void add_bench_command(Commands& commands);
+void add_compare_command(Commands& commands);
+void add_generate_command(Commands& commands);
 void add_generators_command(Commands& commands);
 void add_graph_command(Commands& commands);
+void add_report_command(Commands& commands);
 void add_run_command(Commands& commands);
 void add_run_worker_command(Commands& commands);
 void add_version_command(Commands& commands);
+
+/// What `bough report` does, which `bough run` ends with too.
+void write_and_print_report(const std::string& folder);
 
 }  // namespace bough::cli

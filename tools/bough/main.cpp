@@ -71,8 +71,11 @@ int parse_and_run(int argument_count, char** arguments) {
 
   Commands commands(program);
   add_bench_command(commands);
+  add_compare_command(commands);
+  add_generate_command(commands);
   add_generators_command(commands);
   add_graph_command(commands);
+  add_report_command(commands);
   add_run_command(commands);
   add_run_worker_command(commands);
   add_version_command(commands);

@@ -175,7 +175,7 @@ void run(RunOptions options) {
                               .plugins = options.plugins,
                               .command = command_line(options),
                               .observer = &narrator});
-  fmt::print("{}\n", (fs::path(options.out) / "results.json").string());
+  write_and_print_report(options.out);
   if (outcome.interrupted) {
     throw Error(fmt::format("interrupted; what was done is saved. To go on: {} --out {} --resume",
                             command_line(options), shell_quoted(options.out)));

@@ -1,12 +1,12 @@
 # bough_embed(out.cpp HEADER header.h SYMBOLS name=file ...): a source that defines `const std::string_view name`, in
-# namespace bough, with the content of each file. Made anew when a file changes.
+# namespace bough, with the content of each file (relative to the folder, or absolute). Made anew when a file changes.
 function(bough_embed output)
   cmake_parse_arguments(ARG "" "HEADER" "SYMBOLS" ${ARGN})
   set(text "#include \"${ARG_HEADER}\"\n\nnamespace bough {\n\n")
   foreach(pair IN LISTS ARG_SYMBOLS)
     string(REGEX MATCH "^([^=]+)=(.+)$" matched "${pair}")
     set(name ${CMAKE_MATCH_1})
-    set(file ${CMAKE_CURRENT_SOURCE_DIR}/${CMAKE_MATCH_2})
+    get_filename_component(file ${CMAKE_MATCH_2} ABSOLUTE)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
     file(READ ${file} content)
     string(APPEND text "extern const std::string_view ${name};\n"

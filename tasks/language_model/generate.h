@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+namespace bough {
+
+struct GenerateOptions {
+  std::string prompt = {};   ///< what the text begins with; none: a line break, if the model knows it
+  std::int64_t count = 400;  ///< characters to add
+  double temperature = 1;    ///< below 1 likely characters become likelier; 0 takes the likeliest each time
+  std::uint64_t seed = 1;    ///< the same seed gives the same text
+  std::function<void(char)> on_character = [](char) {};  ///< each new character as it comes
+};
+
+/// Continues a text with the model of a char_lm checkpoint. When the window that the model was trained on is full, the
+/// last half of it becomes the context of a new one. ConfigError for a prompt with bytes that the model has never seen
+/// or a temperature below 0; IoError for a file that is no such checkpoint.
+std::string generate_text(const std::string& checkpoint, const GenerateOptions& options);
+
+}  // namespace bough

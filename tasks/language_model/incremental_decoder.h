@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "tasks/language_model/character_model.h"
+
+namespace bough {
+
+/// Reads a text character by character and predicts the next one each time, with every node computed once.
+///
+/// With a new token all nodes become complete that cover nothing after it; they are computed layer by layer from kept
+/// keys and values. Over a whole window each edge is followed once a layer: O(k log n) of them a token for a partition
+/// tree. Works on every causal pattern without stages and memory. The same scores as the model on the whole window, to
+/// rounding.
+class IncrementalDecoder {
+ public:
+  /// length: the longest text, for which the model must have relations. The model must outlive the decoder and is used
+  /// as it is, without dropout only in its evaluation mode. ConfigError for patterns with stages or memory.
+  IncrementalDecoder(const CharacterModel& model, const GraphGenerator& generator, std::int64_t length);
+
+  /// Scores of the next character, [vocabulary]. IndexError once `length` characters have been read.
+  Tensor read(std::int32_t character);
+
+  std::int64_t position() const { return position_; }  ///< characters read so far
+  std::int64_t length() const { return graph_.num_tokens(); }
+  /// Edges that the last character made it follow, in each layer.
+  std::int64_t edges_followed() const { return edges_followed_; }
+  /// Forgets everything.
+  void restart() { position_ = 0; }
+
+ private:
+  /// The part of the graph that one token completes: from what is kept to the new nodes.
+  struct Step {
+    std::vector<Graph> graphs;            ///< one, or one for each group of heads
+    Tensor sources;                       ///< nodes whose keys and values are read
+    std::vector<std::int32_t> distances;  ///< of the edges, for a learned reach
+    std::int64_t num_edges = 0;
+  };
+
+  /// Keys and values of every node, [num_nodes, dim].
+  struct Kept {
+    Tensor keys, values;
+  };
+
+  Step step_for(const std::vector<std::int32_t>& nodes);
+  /// One layer on the new nodes: keeps what others will read of them and returns what they become.
+  Tensor update(std::int64_t layer, const std::vector<std::int32_t>& nodes, const Step& step, const Tensor& h);
+  Tensor attend(const nn::GraphSelfAttention& attention, const Kept& kept, const Step& step, const Tensor& h) const;
+
+  const CharacterModel* model_;
+  AttentionGraph graph_;
+  std::vector<Graph> graphs_;
+  std::vector<std::vector<std::int32_t>> completed_by_;  ///< nodes, ascending, by the last token they cover
+  std::vector<Kept> kept_;                               ///< by layer
+  std::vector<std::int32_t> row_of_;                     ///< scratch: a node's row among the sources of a step
+  std::int64_t position_ = 0;
+  std::int64_t edges_followed_ = 0;
+};
+
+}  // namespace bough

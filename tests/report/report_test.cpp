@@ -1,0 +1,93 @@
+#include "tools/report/report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "bough/core/errors.h"
+#include "tests/report/results_sample.h"
+#include "tests/support/files.h"
+
+namespace bough::report {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(Summary, AveragesOverSeedsAndSortsByDegree) {
+  const Summary summary = summarize(runner::sample_results());
+  ASSERT_EQ(summary.points.size(), 3u);
+  EXPECT_EQ(summary.points[0].label, "window-width20");
+  EXPECT_EQ(summary.points[1].label, "bpt-k4");
+  EXPECT_EQ(summary.points[2].label, "window-width64");
+  EXPECT_DOUBLE_EQ(summary.points[1].metric.mean, 0.7);
+  EXPECT_NEAR(summary.points[1].metric.deviation, 0.02 * std::sqrt(2.0), 1e-12);
+  EXPECT_EQ(summary.points[1].metric.count, 2);
+  EXPECT_EQ(summary.points[2].metric.deviation, 0);
+}
+
+TEST(Summary, SaysWhoIsAheadAtEqualDegreeAndWhenItIsNotTheTree) {
+  runner::Results results = runner::sample_results();
+  Summary summary = summarize(results);
+  ASSERT_EQ(summary.findings.size(), 1u);
+  EXPECT_TRUE(summary.findings[0].ahead);
+  EXPECT_TRUE(summary.findings[0].clear);
+  results.runs[2].metrics["bpc"] = 0.6;
+  results.runs[3].metrics["bpc"] = 0.65;
+  summary = summarize(results);
+  EXPECT_FALSE(summary.findings[0].ahead);
+  EXPECT_THAT(summary.findings[0].text, HasSubstr("not better"));
+  EXPECT_NE(to_html(summary).find("not better"), std::string::npos);
+}
+
+TEST(Results, SurviveBeingWrittenAndRead) {
+  const test::TemporaryFolder folder;
+  const runner::Results results = runner::sample_results();
+  runner::save_results(folder.file("results.json"), results);
+  const runner::Results read = runner::load_results(folder.file("results.json"));
+  ASSERT_EQ(read.runs.size(), results.runs.size());
+  for (std::size_t i = 0; i < read.runs.size(); ++i) EXPECT_EQ(to_json(read.runs[i]), to_json(results.runs[i]));
+  test::write_file(folder.file("results.json"), R"({"runs": 5})");
+  EXPECT_THROW(runner::load_results(folder.file("results.json")), IoError);
+}
+
+TEST(Report, TextShowsTableBoundsFailuresAndPlot) {
+  const Summary summary = summarize(runner::sample_results());
+  EXPECT_THAT(table_text(summary), ::testing::ContainsRegex("bpt-k4 +21.01 +0.7000 \\+-0.0283 +2 +9000"));
+  EXPECT_THAT(table_text(summary), HasSubstr("star-seed1 failed: [star] has no causal form"));
+  EXPECT_THAT(table_text(summary), ::testing::ContainsRegex("ideal +0.4250"));
+  EXPECT_THAT(plot_text(summary), HasSubstr("o window"));
+}
+
+TEST(Report, FilesHoldTheNumbersAndNothingBreaksOutOfThePage) {
+  const test::TemporaryFolder folder;
+  write_report(summarize(runner::sample_results()), folder.file(""));
+  EXPECT_THAT(test::file_content(folder.file("summary.csv")), HasSubstr("bpt-k4,bpt,21.0078125,256,0.7,"));
+  EXPECT_EQ(nlohmann::json::parse(test::file_content(folder.file("summary.json")))["points"].size(), 3u);
+  EXPECT_THAT(test::file_content(folder.file("quality.svg")), HasSubstr("&lt;script&gt;"));
+  const std::string page = test::file_content(folder.file("report.html"));
+  EXPECT_EQ(page.find("<script>alert"), std::string::npos);
+  EXPECT_EQ(page.find("src=\"http"), std::string::npos);
+  EXPECT_NE(page.find("<figcaption>bpt-k4"), std::string::npos);
+}
+
+TEST(Report, NoRunsAtAllStillMakeAReport) {
+  runner::Results empty = runner::sample_results();
+  empty.runs.clear();
+  const Summary summary = summarize(empty);
+  EXPECT_EQ(plot_text(summary), "");
+  EXPECT_NE(to_html(summary).find("</html>"), std::string::npos);
+  EXPECT_THAT(to_svg(summary), HasSubstr("</svg>"));
+}
+
+TEST(Combine, TellsExperimentsApartAndRefusesDifferentMetrics) {
+  runner::Results one = runner::sample_results(), other = runner::sample_results();
+  one.name = "first";
+  other.name = "second";
+  const Summary summary = summarize(combine({one, other}));
+  EXPECT_EQ(summary.points.size(), 6u);
+  EXPECT_THAT(summary.patterns(), ::testing::Contains("bpt, second"));
+  other.metric.name = "accuracy";
+  EXPECT_THROW(combine({one, other}), ConfigError);
+}
+
+}  // namespace
+}  // namespace bough::report

@@ -1,0 +1,96 @@
+#include "tasks/language_model/incremental_decoder.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "bough/autograd/autograd.h"
+#include "bough/core/errors.h"
+#include "bough/core/random.h"
+
+namespace bough {
+namespace {
+
+CharacterModelOptions small(const TokenGraph& graph, std::int64_t relations, bool pre_norm) {
+  return {.vocabulary = 11,
+          .layers = 3,
+          .layer = {.dim = 16,
+                    .heads = 2,
+                    .feed_forward = 24,
+                    .num_relations = relations,
+                    .pre_norm = pre_norm,
+                    .soft_span = graph.rounds().soft_span}};
+}
+
+TEST(IncrementalDecoder, GivesTheScoresOfTheWholeWindowForEveryPattern) {
+  const std::int64_t length = 45;
+  std::vector<std::int32_t> characters;
+  for (std::int32_t i = 0; i < length; ++i) characters.push_back((i * i + 5 * i) % 11);
+  for (const char* specification :
+       {R"({"kind":"bpt","k":1})", R"({"kind":"bpt","k":4,"alignment":"slot"})", R"({"kind":"window","width":7})",
+        R"({"kind":"full"})", R"({"kind":"sparse_fixed","stride":8,"c":2})",
+        R"({"kind":"sparse_strided","stride":6,"split_heads":true})", R"({"kind":"kary","arity":3,"k":2})",
+        R"({"kind":"logsparse"})", R"({"kind":"longformer","width":6})", R"({"kind":"hierarchical","size":8})",
+        R"({"kind":"adaptive_span","max_span":12,"ramp":4})", R"({"kind":"blocks","size":8})"}) {
+    const auto generator = generators().make(nlohmann::json::parse(specification));
+    for (const bool pre_norm : {true, false}) {
+      const TokenGraph graph(*generator, length, 1, 3);
+      manual_seed(3);
+      CharacterModel model(small(graph, generator->num_relations(length), pre_norm));
+      model.eval();
+      const NoGrad no_grad;
+      const Tensor whole = model.forward(graph, Tensor::from_vector(characters, {length}));
+      IncrementalDecoder decoder(model, *generator, length);
+      std::int64_t edges = 0;
+      for (std::int64_t i = 0; i < length; ++i) {
+        const std::vector<float> scores = decoder.read(characters[static_cast<std::size_t>(i)]).to_vector<float>();
+        const std::vector<float> expected = whole.rows(i, i + 1).to_vector<float>();
+        for (std::size_t c = 0; c < scores.size(); ++c) {
+          ASSERT_NEAR(scores[c], expected[c], 2e-5 * (1 + std::abs(expected[c]))) << specification << " at " << i;
+        }
+        edges += decoder.edges_followed();
+      }
+      if (generator->build({.length = length, .causal = true}).head_groups.empty()) {
+        EXPECT_EQ(edges, graph.num_edges()) << "each edge is followed once";
+      }
+      EXPECT_THROW(decoder.read(0), IndexError);
+    }
+  }
+}
+
+TEST(IncrementalDecoder, AttentionWorkOfATokenGrowsLikeTheLogarithmOfTheContext) {
+  const auto generator = generators().make("bpt", {{"k", 4}});
+  const TokenGraph graph(*generator, 8, 1, 3);
+  const CharacterModel model(small(graph, generator->num_relations(4096), true));
+  const auto mean_edges = [&](std::int64_t length) {
+    const AttentionGraph built = generator->build({.length = length, .causal = true});
+    return static_cast<double>(built.graph.num_edges()) / static_cast<double>(length);
+  };
+  IncrementalDecoder decoder(model, *generator, 512);
+  std::int64_t edges = 0;
+  for (int i = 0; i < 512; ++i) {
+    decoder.read(i % 11);
+    edges += decoder.edges_followed();
+  }
+  EXPECT_DOUBLE_EQ(static_cast<double>(edges) / 512, mean_edges(512));
+  EXPECT_LT(mean_edges(4096) - mean_edges(2048), 1.2 * (mean_edges(2048) - mean_edges(1024)));
+}
+
+TEST(IncrementalDecoder, StartsAnewAfterARestart) {
+  const auto generator = generators().make("bpt", {{"k", 2}});
+  const TokenGraph graph(*generator, 16, 1, 3);
+  const CharacterModel model(small(graph, generator->num_relations(16), true));
+  IncrementalDecoder decoder(model, *generator, 16);
+  const auto read_three = [&] {
+    decoder.read(1);
+    decoder.read(2);
+    return decoder.read(3).to_vector<float>();
+  };
+  const std::vector<float> first = read_three();
+  decoder.restart();
+  EXPECT_EQ(read_three(), first);
+}
+
+}  // namespace
+}  // namespace bough

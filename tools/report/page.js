@@ -1,0 +1,164 @@
+"use strict";
+const data = JSON.parse(document.getElementById("data").textContent);
+// Colour, dash and shape together tell the lines apart; the same palette as in quality.svg.
+const styles = [
+  ["#0072B2", [], "circle"], ["#D55E00", [7, 4], "crossRot"], ["#009E73", [2, 3], "triangle"],
+  ["#CC79A7", [9, 3, 2, 3], "rect"], ["#E69F00", [12, 4], "rectRot"], ["#56B4E9", [4, 2, 1, 2], "star"],
+  ["#7A7A7A", [1, 2], "cross"], ["#6A3D9A", [10, 2, 2, 2], "rectRounded"],
+];
+const patterns = [...new Set(data.points.map((point) => point.pattern))];
+const lengths = [...new Set(data.points.map((point) => point.length))];
+const charts = [];
+
+function look(index) {
+  const [colour, dash, shape] = styles[index % styles.length];
+  return {borderColor: colour, backgroundColor: colour, borderDash: dash, pointStyle: shape, radius: 6, hoverRadius: 9, borderWidth: 2};
+}
+
+const errorBars = {
+  id: "errorBars",
+  afterDatasetsDraw(chart) {
+    const context = chart.ctx;
+    chart.data.datasets.forEach((dataset, index) => {
+      if (!chart.isDatasetVisible(index)) return;
+      chart.getDatasetMeta(index).data.forEach((element, at) => {
+        const deviation = dataset.data[at].deviation;
+        if (!deviation) return;
+        const low = chart.scales.y.getPixelForValue(dataset.data[at].y - deviation);
+        const high = chart.scales.y.getPixelForValue(dataset.data[at].y + deviation);
+        context.save();
+        context.strokeStyle = dataset.borderColor;
+        context.lineWidth = 2;
+        context.beginPath();
+        for (const [x1, y1, x2, y2] of [[0, low, 0, high], [-5, low, 5, low], [-5, high, 5, high]]) {
+          context.moveTo(element.x + x1, y1);
+          context.lineTo(element.x + x2, y2);
+        }
+        context.stroke();
+        context.restore();
+      });
+    });
+  },
+};
+
+function describe(dataset, value) {
+  const name = value.label ?? dataset.label;
+  const spread = value.deviation ? ` ± ${value.deviation.toPrecision(2)}` : "";
+  return `${name}: ${Number(value.y.toPrecision(5))}${spread} at ${Number(value.x.toPrecision(4))}`;
+}
+
+/// Arrow keys walk through the points and say what they are.
+function walkWithKeys(canvas, chart) {
+  let at = -1;
+  canvas.addEventListener("keydown", (event) => {
+    const step = {ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1}[event.key];
+    if (!step) return;
+    event.preventDefault();
+    const all = chart.data.datasets.flatMap((dataset, datasetIndex) =>
+      chart.isDatasetVisible(datasetIndex) && !dataset.isBound ? dataset.data.map((value, index) => ({datasetIndex, index})) : []);
+    if (all.length === 0) return;
+    at = (at + step + all.length) % all.length;
+    const {datasetIndex, index} = all[at];
+    chart.setActiveElements([all[at]]);
+    chart.tooltip.setActiveElements([all[at]], {x: 0, y: 0});
+    chart.update("none");
+    const dataset = chart.data.datasets[datasetIndex];
+    document.getElementById(`${canvas.id}-spoken`).textContent = describe(dataset, dataset.data[index]);
+  });
+}
+
+function draw(id, datasets, x, y) {
+  const canvas = document.getElementById(id);
+  const page = getComputedStyle(document.documentElement);
+  const text = page.getPropertyValue("--text"), line = page.getPropertyValue("--line");
+  const axis = (options) => ({
+    type: options.logarithmic ? "logarithmic" : "linear",
+    title: {display: true, text: options.title, color: text},
+    ticks: {color: text, callback: options.logarithmic ? powersOfTwo : undefined},
+    afterBuildTicks: options.logarithmic ? onlyPowersOfTwo : undefined,
+    grid: {color: line},
+  });
+  const chart = new Chart(canvas, {
+    type: "line",
+    data: {datasets},
+    plugins: [errorBars],
+    options: {
+      animation: false,
+      responsive: true,
+      maintainAspectRatio: false,
+      interaction: {mode: "nearest", intersect: false},
+      scales: {x: axis(x), y: axis(y)},
+      plugins: {
+        legend: {labels: {color: text, usePointStyle: true}},
+        tooltip: {callbacks: {title: () => "", label: (item) => describe(item.dataset, item.raw)}},
+      },
+    },
+  });
+  walkWithKeys(canvas, chart);
+  charts.push(chart);
+}
+
+function onlyPowersOfTwo(axis) {
+  axis.ticks = [];
+  for (let value = 2 ** Math.ceil(Math.log2(axis.min)); value <= axis.max; value *= 2) axis.ticks.push({value});
+}
+function powersOfTwo(value) { return String(value); }
+
+function byDegree(value) {
+  return patterns.map((pattern, index) => ({
+    label: pattern,
+    ...look(index),
+    data: data.points.filter((point) => point.pattern === pattern)
+      .map((point) => ({x: point.degree, label: point.label, ...value(point)})),
+  }));
+}
+
+function bounds(values) {
+  if (values.length === 0) return [];
+  const low = Math.min(...values), high = Math.max(...values);
+  return data.bounds.map((bound) => ({
+    label: bound.name, isBound: true, borderColor: "#888888", backgroundColor: "#888888", borderDash: [3, 3],
+    borderWidth: 1.5, radius: 0, data: [{x: low, y: bound.value, label: bound.name}, {x: high, y: bound.value, label: bound.name}],
+  }));
+}
+
+function curveSets() {
+  const key = `valid_${data.metric.name}`;
+  const shown = data.curves.map((curve) => ({...curve, points: curve.points.filter((point) => point[key] != null)}))
+    .filter((curve) => curve.points.length > 0);
+  const patternOf = new Map(data.points.flatMap((point) => point.runs.map((run) => [run, point.pattern])));
+  return shown.map((curve) => ({
+    label: curve.run,
+    ...look(Math.max(0, patterns.indexOf(patternOf.get(curve.run)))),
+    radius: 2,
+    borderWidth: 1.2,
+    data: curve.points.map((point) => ({x: point.step, y: point[key], label: curve.run})),
+  }));
+}
+
+function byLength() {
+  const labels = [...new Set(data.points.map((point) => point.label))];
+  return labels.map((label, index) => ({
+    label,
+    ...look(index),
+    data: data.points.filter((point) => point.label === label)
+      .map((point) => ({x: point.length, y: point.metric.mean, deviation: point.metric.deviation, label})),
+  }));
+}
+
+function drawAll() {
+  for (const chart of charts.splice(0)) chart.destroy();
+  const degree = {title: "attention degree", logarithmic: true};
+  const quality = byDegree((point) => ({y: point.metric.mean, deviation: point.metric.deviation}));
+  draw("quality", [...quality, ...bounds(data.points.map((point) => point.degree))], degree, {title: data.metric.label});
+  draw("curves", curveSets(), {title: "step"}, {title: `${data.metric.label}, validation`});
+  draw("speed", byDegree((point) => ({y: point.tokens_per_second.mean, deviation: point.tokens_per_second.deviation})), degree, {title: "tokens a second"});
+  draw("memory", byDegree((point) => ({y: point.memory_bytes.mean / 1e6, deviation: point.memory_bytes.deviation / 1e6})), degree, {title: "peak memory, MB"});
+  if (lengths.length > 1) {
+    document.getElementById("length-part").hidden = false;
+    draw("length", byLength(), {title: "context length", logarithmic: true}, {title: data.metric.label});
+  }
+}
+
+drawAll();
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <string>
+
+#include "tools/report/summary.h"
+
+namespace bough::report {
+
+/// For a terminal: the table by degree, a plot in characters, what failed and what was found.
+std::string table_text(const Summary& summary);
+std::string plot_text(const Summary& summary, int width = 72, int height = 18);
+std::string findings_text(const Summary& summary);
+
+/// One line a point.
+std::string to_csv(const Summary& summary);
+/// Points, bounds, findings and learning curves for programs, and for the page.
+nlohmann::ordered_json to_json(const Summary& summary);
+/// Quality against degree, with error bars over seeds; readable in light and dark.
+std::string to_svg(const Summary& summary);
+/// One page that needs nothing else: plots, table, graphs, configuration, how to repeat it.
+std::string to_html(const Summary& summary);
+
+/// summary.csv, summary.json, quality.svg and report.html in the folder.
+void write_report(const Summary& summary, const std::string& folder);
+
+/// A colour that people who cannot tell red from green see apart, and the dash of its line: never colour alone.
+struct SeriesStyle {
+  const char* colour;
+  const char* dash;  ///< as SVG has it
+  char mark;         ///< in plots made of characters
+};
+SeriesStyle style_of(std::size_t series);
+
+}  // namespace bough::report

@@ -1,0 +1,165 @@
+#include "tools/report/summary.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "bough/core/errors.h"
+
+namespace bough::report {
+namespace {
+
+using nlohmann::json;
+
+constexpr double same_degree = 1.25;  // degrees whose ratio is below count as about the same
+
+/// The configuration without its seed: what runs of one point share.
+std::string point_key(const runner::RunResult& run) {
+  json config = run.config;
+  if (config.contains("train")) config["train"].erase("seed");
+  return config.dump() + run.settings.value("experiment", "");
+}
+
+/// What the sweep sets beside graph, seed and length.
+std::string other_settings(const json& settings) {
+  std::string text;
+  for (const auto& [path, value] : settings.items()) {
+    if (path == "graph" || path.starts_with("graph.") || path == "train.seed" || path == "task.length") continue;
+    text += path == "experiment"
+                ? ", " + value.get<std::string>()
+                : fmt::format(", {} {}", path, value.is_string() ? value.get<std::string>() : value.dump());
+  }
+  return text;
+}
+
+Point point_of(const std::vector<const runner::RunResult*>& runs, const std::string& metric) {
+  const runner::RunResult& first = *runs.front();
+  const auto over_seeds = [&](const auto& value) {
+    std::vector<double> values;
+    for (const runner::RunResult* run : runs) values.push_back(static_cast<double>(value(*run)));
+    return statistic_of(values);
+  };
+  const json graph = first.config.value("graph", json::object());
+  const std::string rest = other_settings(first.settings), name = runner::describe_setting("graph", graph);
+  const std::string kind = graph.value("kind", "?");
+  Point point{.label = (name.empty() ? kind : name) + rest,
+              .pattern = kind + rest,
+              .graph = graph,
+              .degree = first.facts.attention_degree,
+              .length = first.facts.length,
+              .num_edges = first.facts.num_edges,
+              .num_nodes = first.facts.num_nodes,
+              .parameters = first.facts.parameters,
+              .metric = over_seeds([&](const auto& run) { return run.metrics.value(metric, std::nan("")); }),
+              .tokens_per_second = over_seeds([](const auto& run) { return run.tokens_per_second; }),
+              .train_seconds = over_seeds([](const auto& run) { return run.train_seconds; }),
+              .memory_bytes = over_seeds([](const auto& run) { return run.peak_memory_bytes; }),
+              .runs = {}};
+  for (const runner::RunResult* run : runs) point.runs.push_back(run->name);
+  return point;
+}
+
+std::string with_deviation(const Statistic& value) {
+  return value.count > 1 ? fmt::format("{:.3f} ± {:.3f}", value.mean, value.deviation)
+                         : fmt::format("{:.3f}", value.mean);
+}
+
+Finding compare(const Point& one, const Point& other, bool lower_is_better) {
+  const double difference = other.metric.mean - one.metric.mean;
+  Finding finding;
+  finding.ahead = lower_is_better ? difference > 0 : difference < 0;
+  finding.clear = one.metric.count > 1 && other.metric.count > 1 &&
+                  std::abs(difference) > one.metric.deviation + other.metric.deviation;
+  finding.text =
+      fmt::format("{} (degree {:.1f}): {} against {} for {} (degree {:.1f}): {}{}", one.label, one.degree,
+                  with_deviation(one.metric), with_deviation(other.metric), other.label, other.degree,
+                  finding.ahead ? "better" : "not better", finding.clear ? "" : ", by less than the seeds scatter");
+  return finding;
+}
+
+/// For each point of the partition tree the point of every other pattern that is nearest in degree, if it is near.
+std::vector<Finding> find(const std::vector<Point>& points, bool lower_is_better) {
+  std::vector<Finding> findings;
+  for (const Point& one : points) {
+    if (!one.pattern.starts_with("bpt")) continue;
+    std::map<std::string, const Point*> nearest;
+    const auto distance = [&](const Point& other) { return std::abs(std::log(other.degree / one.degree)); };
+    for (const Point& other : points) {
+      if (other.pattern.starts_with("bpt") || other.length != one.length) continue;
+      if (distance(other) > std::log(same_degree)) continue;
+      const Point*& best = nearest[other.pattern];
+      if (best == nullptr || distance(other) < distance(*best)) best = &other;
+    }
+    for (const auto& [pattern, other] : nearest) findings.push_back(compare(one, *other, lower_is_better));
+  }
+  return findings;
+}
+
+}  // namespace
+
+Statistic statistic_of(const std::vector<double>& values) {
+  Statistic result{.mean = 0, .deviation = 0, .count = static_cast<int>(values.size())};
+  if (values.empty()) return result;
+  for (const double value : values) result.mean += value / static_cast<double>(values.size());
+  if (values.size() < 2) return result;
+  double squares = 0;
+  for (const double value : values) squares += (value - result.mean) * (value - result.mean);
+  result.deviation = std::sqrt(squares / static_cast<double>(values.size() - 1));
+  return result;
+}
+
+std::vector<std::string> Summary::patterns() const {
+  std::vector<std::string> names;
+  for (const Point& point : points) {
+    if (std::ranges::find(names, point.pattern) == names.end()) names.push_back(point.pattern);
+  }
+  return names;
+}
+
+Summary summarize(runner::Results results) {
+  Summary summary;
+  std::map<std::string, std::vector<const runner::RunResult*>> groups;
+  for (const runner::RunResult& run : results.runs) {
+    if (run.status == runner::RunStatus::done) groups[point_key(run)].push_back(&run);
+  }
+  for (const auto& [key, runs] : groups) summary.points.push_back(point_of(runs, results.metric.name));
+  std::ranges::sort(summary.points, [](const Point& a, const Point& b) {
+    return std::tie(a.length, a.degree, a.label) < std::tie(b.length, b.degree, b.label);
+  });
+  summary.findings = find(summary.points, results.metric.lower_is_better);
+  summary.results = std::move(results);
+  return summary;
+}
+
+runner::Results combine(std::vector<runner::Results> all) {
+  if (all.empty()) throw ConfigError("compare", "at least one folder with results is needed");
+  runner::Results result = all.front();
+  result.runs.clear();
+  result.name.clear();
+  result.command.clear();
+  std::map<std::string, int> uses;
+  for (const runner::Results& one : all) {
+    if (one.metric.name != result.metric.name) {
+      throw ConfigError("compare", fmt::format("'{}' is scored by {}, '{}' by {}: they cannot share a plot",
+                                               all.front().name, result.metric.name, one.name, one.metric.name));
+    }
+    const int number = ++uses[one.name];
+    const std::string name = number == 1 ? one.name : fmt::format("{} {}", one.name, number);
+    result.name += (result.name.empty() ? "" : " and ") + name;
+    result.command += (result.command.empty() ? "" : "\n") + one.command;
+    for (runner::RunResult run : one.runs) {
+      run.name = fmt::format("{}: {}", name, run.name);
+      run.settings["experiment"] = name;
+      result.runs.push_back(std::move(run));
+    }
+    for (const runner::Bound& bound : one.bounds) {
+      const bool known = std::ranges::any_of(result.bounds, [&](const auto& b) { return b.name == bound.name; });
+      if (!known) result.bounds.push_back(bound);
+    }
+  }
+  return result;
+}
+
+}  // namespace bough::report

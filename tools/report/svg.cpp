@@ -1,0 +1,114 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "tools/report/axis.h"
+#include "tools/report/escape.h"
+#include "tools/report/report.h"
+
+namespace bough::report {
+namespace {
+
+constexpr double width = 760, height = 480, left = 64, right = 190, top = 44, bottom = 56;
+
+/// One plot: the area inside the axes, and where values fall in it.
+class Drawing {
+ public:
+  explicit Drawing(const Summary& summary) : summary_(summary), range_(plot_range(summary)) {}
+
+  std::string draw() {
+    text_ = fmt::format(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {}\" role=\"img\" font-family=\"sans-serif\" "
+        "font-size=\"13\">\n<style>text {{ fill: #222 }} .axis {{ stroke: #888 }} .grid {{ stroke: #8884 }} .back {{ "
+        "fill: "
+        "#fff }} @media (prefers-color-scheme: dark) {{ text {{ fill: #eee }} .back {{ fill: #181a1b }} }}</style>\n"
+        "<title>{} against attention degree</title>\n<rect class=\"back\" width=\"{}\" height=\"{}\"/>\n",
+        width, height, escaped(summary_.results.metric.label), width, height);
+    text_at(left, 24, summary_.results.name + ": " + summary_.results.metric.label + " against attention degree");
+    axes();
+    bounds();
+    const std::vector<std::string> patterns = summary_.patterns();
+    for (std::size_t i = 0; i < patterns.size(); ++i) series(i, patterns[i]);
+    return text_ + "</svg>\n";
+  }
+
+ private:
+  double x(double degree) const { return left + range_.x_share(degree) * (width - left - right); }
+  double y(double value) const { return height - bottom - range_.y_share(value) * (height - top - bottom); }
+
+  void line(const char* extra, double x1, double y1, double x2, double y2) {
+    text_ += fmt::format("<line {} x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\"/>\n", extra, x1, y1, x2, y2);
+  }
+  void text_at(double at_x, double at_y, const std::string& words, const char* anchor = "start") {
+    text_ += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>\n", at_x, at_y, anchor,
+                         escaped(words));
+  }
+
+  void axes() {
+    for (const double value : round_steps(range_.y_low, range_.y_high, 7)) {
+      line("class=\"grid\"", left, y(value), width - right, y(value));
+      text_at(left - 8, y(value) + 4, fmt::format("{:.4g}", value), "end");
+    }
+    for (const double degree : powers_of_two(range_.x_low, range_.x_high)) {
+      line("class=\"grid\"", x(degree), top, x(degree), height - bottom);
+      text_at(x(degree), height - bottom + 18, fmt::format("{:.4g}", degree), "middle");
+    }
+    line("class=\"axis\"", left, height - bottom, width - right, height - bottom);
+    line("class=\"axis\"", left, top, left, height - bottom);
+    text_at((left + width - right) / 2, height - 14, "attention degree (mean in-edges of a token)", "middle");
+  }
+
+  void bounds() {
+    for (const runner::Bound& bound : summary_.results.bounds) {
+      line("stroke=\"#888\" stroke-dasharray=\"3 3\"", left, y(bound.value), width - right, y(bound.value));
+      text_at(width - right + 6, y(bound.value) + 4, fmt::format("{} {:.3f}", bound.name, bound.value));
+    }
+  }
+
+  void series(std::size_t index, const std::string& pattern) {
+    const SeriesStyle style = style_of(index);
+    std::string path;
+    for (const Point& point : summary_.points) {
+      if (point.pattern != pattern) continue;
+      path += fmt::format("{}{:.1f} {:.1f} ", path.empty() ? "M" : "L", x(point.degree), y(point.metric.mean));
+      const double low = y(point.metric.mean - point.metric.deviation),
+                   high = y(point.metric.mean + point.metric.deviation);
+      if (point.metric.count > 1) {
+        line(fmt::format("stroke=\"{}\"", style.colour).c_str(), x(point.degree), low, x(point.degree), high);
+      }
+      marker(index, x(point.degree), y(point.metric.mean),
+             fmt::format("{}: {:.4f} at degree {:.2f}", point.label, point.metric.mean, point.degree));
+    }
+    text_ += fmt::format("<path d=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"2\" stroke-dasharray=\"{}\"/>\n",
+                         path, style.colour, style.dash);
+    const double at = top + 8 + 22 * static_cast<double>(index);
+    marker(index, width - right + 14, at, pattern);
+    text_at(width - right + 28, at + 4, pattern);
+  }
+
+  /// A shape of its own for each series.
+  void marker(std::size_t index, double at_x, double at_y, const std::string& title) {
+    static constexpr const char* shapes[] = {"<circle r=\"5\"/>",
+                                             "<path d=\"M-5 -5 L5 5 M-5 5 L5 -5\" stroke-width=\"3\"/>",
+                                             "<path d=\"M0 -6 L6 5 L-6 5 Z\"/>",
+                                             "<rect x=\"-5\" y=\"-5\" width=\"10\" height=\"10\"/>",
+                                             "<path d=\"M0 -6 L6 0 L0 6 L-6 0 Z\"/>",
+                                             "<path d=\"M0 6 L6 -5 L-6 -5 Z\"/>",
+                                             "<path d=\"M-6 0 L6 0 M0 -6 L0 6\" stroke-width=\"3\"/>",
+                                             "<circle r=\"4\" fill=\"none\" stroke-width=\"3\"/>"};
+    const char* colour = style_of(index).colour;
+    text_ +=
+        fmt::format("<g transform=\"translate({:.1f} {:.1f})\" fill=\"{}\" stroke=\"{}\"><title>{}</title>{}</g>\n",
+                    at_x, at_y, colour, colour, escaped(title), shapes[index % std::size(shapes)]);
+  }
+
+  const Summary& summary_;
+  PlotRange range_;
+  std::string text_;
+};
+
+}  // namespace
+
+std::string to_svg(const Summary& summary) { return Drawing(summary).draw(); }
+
+}  // namespace bough::report

@@ -1,0 +1,91 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "tools/report/axis.h"
+#include "tools/report/report.h"
+
+namespace bough::report {
+namespace {
+
+std::string plus_minus(const Statistic& value) {
+  return value.count > 1 ? fmt::format("{:.4f} +-{:.4f}", value.mean, value.deviation)
+                         : fmt::format("{:.4f}", value.mean);
+}
+
+}  // namespace
+
+SeriesStyle style_of(std::size_t series) {
+  // The palette of Okabe and Ito, without its yellow, which is lost on white.
+  static constexpr SeriesStyle styles[] = {
+      {"#0072B2", "", 'o'},     {"#D55E00", "7 4", 'x'},     {"#009E73", "2 3", '+'}, {"#CC79A7", "9 3 2 3", '*'},
+      {"#E69F00", "12 4", '#'}, {"#56B4E9", "4 2 1 2", '@'}, {"#7A7A7A", "1 2", '%'}, {"#6A3D9A", "10 2 2 2 2 2", '&'}};
+  return styles[series % std::size(styles)];
+}
+
+std::string table_text(const Summary& summary) {
+  std::size_t width = 7;
+  for (const Point& point : summary.points) width = std::max(width, point.label.size());
+  std::string text =
+      fmt::format("{:<{}}  {:>8}  {:>17}  {:>6}  {:>9}  {:>9}  {:>9}  {:>9}  {:>10}\n", "pattern", width, "degree",
+                  summary.results.metric.name, "seeds", "edges", "length", "seconds", "tokens/s", "memory MB");
+  for (const Point& point : summary.points) {
+    text +=
+        fmt::format("{:<{}}  {:>8.2f}  {:>17}  {:>6}  {:>9}  {:>9}  {:>9.1f}  {:>9.0f}  {:>10.1f}\n", point.label,
+                    width, point.degree, plus_minus(point.metric), point.metric.count, point.num_edges, point.length,
+                    point.train_seconds.mean, point.tokens_per_second.mean, point.memory_bytes.mean / 1e6);
+  }
+  for (const runner::Bound& bound : summary.results.bounds) {
+    text += fmt::format("{:<{}}  {:>8}  {:>17.4f}\n", bound.name, width, "", bound.value);
+  }
+  for (const runner::RunResult& run : summary.results.runs) {
+    if (run.status == runner::RunStatus::failed) text += fmt::format("{} failed: {}\n", run.name, run.error);
+    if (run.status == runner::RunStatus::running) text += fmt::format("{} is not finished\n", run.name);
+  }
+  return text;
+}
+
+std::string plot_text(const Summary& summary, int width, int height) {
+  const PlotRange range = plot_range(summary);
+  if (summary.points.empty()) return "";
+  std::vector<std::string> rows(static_cast<std::size_t>(height), std::string(static_cast<std::size_t>(width), ' '));
+  const auto place = [](double share, int cells) {
+    return static_cast<std::size_t>(std::clamp<double>(std::lround(share * (cells - 1)), 0, cells - 1));
+  };
+  const auto row_of = [&](double value) { return place(1 - range.y_share(value), height); };
+  for (const runner::Bound& bound : summary.results.bounds) {
+    for (char& cell : rows[row_of(bound.value)]) cell = '-';
+  }
+  const std::vector<std::string> patterns = summary.patterns();
+  for (const Point& point : summary.points) {
+    const auto series = static_cast<std::size_t>(std::ranges::find(patterns, point.pattern) - patterns.begin());
+    const std::size_t column = place(range.x_share(point.degree), width);
+    if (point.metric.count > 1) {
+      const std::size_t top = row_of(point.metric.mean + point.metric.deviation);
+      const std::size_t bottom = row_of(point.metric.mean - point.metric.deviation);
+      for (std::size_t row = top; row <= bottom; ++row) rows[row][column] = '|';
+    }
+    rows[row_of(point.metric.mean)][column] = style_of(series).mark;
+  }
+  std::string text = fmt::format("{} against attention degree (logarithmic)\n", summary.results.metric.label);
+  for (int row = 0; row < height; ++row) {
+    const double value = range.y_low + (range.y_high - range.y_low) * (1 - static_cast<double>(row) / (height - 1));
+    text += fmt::format("{:>8.3f} |{}\n", value, rows[static_cast<std::size_t>(row)]);
+  }
+  text += fmt::format("{:>8} +{:->{}}\n{:>8}  {:<{}.1f}{:>{}.1f}\n", "", "", width, "", range.x_low, width / 2,
+                      range.x_high, width - width / 2);
+  for (std::size_t i = 0; i < patterns.size(); ++i) text += fmt::format("  {} {}", style_of(i).mark, patterns[i]);
+  for (const runner::Bound& bound : summary.results.bounds)
+    text += fmt::format("  --- {} {:.3f}", bound.name, bound.value);
+  return text + "\n";
+}
+
+std::string findings_text(const Summary& summary) {
+  if (summary.findings.empty()) return "";
+  std::string text = "At about the same degree:\n";
+  for (const Finding& finding : summary.findings) text += "  " + finding.text + "\n";
+  return text;
+}
+
+}  // namespace bough::report
