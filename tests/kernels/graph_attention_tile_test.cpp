@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bough/autograd/autograd.h"
+#include "bough/core/memory.h"
 #include "bough/graph/batch.h"
 #include "bough/graph/graph_generator.h"
 #include "bough/graph/plan.h"
@@ -212,6 +213,28 @@ TEST(GraphAttentionTiles, AreBitwiseEqualForOneTwoAndSevenThreads) {
       return results;
     }));
   }
+}
+
+TEST(GraphAttentionTiles, WriteResultsTooLargeForTheCacheAsTheyAre) {
+  const Graph graph = pattern("bpt", {{"k", 1}, {"alignment", "slot"}}, 2048, true);
+  for (const AttentionSizes sizes : {AttentionSizes{8, 64, 64}, AttentionSizes{8, 63, 68}}) {
+    const AttentionCase c = tile_case(graph, DType::float32, sizes, true), rows = by_rows(c);
+    expect_close(attend(c), attend(rows));
+    const std::vector<Tensor> gradients = gradients_of(c), expected = gradients_of(rows);
+    for (std::size_t i = 0; i < 3; ++i) expect_close(gradients[i], expected[i], {.relative = 1e-4, .absolute = 1e-4});
+  }
+}
+
+TEST(GraphAttentionTiles, NeedNoMemoryOfTheSizeOfTheEdges) {
+  const test::ThreadCount threads(2);
+  const Graph graph = pattern("full", {{"max_distance", 100}}, 1024, true);
+  AttentionCase c = tile_case(graph, DType::float32, {8, 16, 16}, true);
+  gradients_of(c);  // makes the plan
+  const std::int64_t before = memory_statistics().bytes_now;
+  reset_peak_memory();
+  gradients_of(c);
+  const std::int64_t edges_times_heads = graph.num_edges() * 8 * std::int64_t{sizeof(float)};
+  EXPECT_LT(memory_statistics().bytes_peak - before, edges_times_heads);
 }
 
 TEST(GraphAttentionTiles, SayWhichOptionsTheyTake) {
