@@ -1,13 +1,9 @@
 #include <fmt/format.h>
 
-#include <cmath>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "bough/autograd/autograd.h"
-#include "bough/core/random.h"
-#include "bough/graph/graph_generator.h"
 #include "bough/mp/frame.h"
 #include "bough/mp/message_reduce.h"
 #include "bough/ops/edge_softmax.h"
@@ -16,32 +12,13 @@
 #include "bough/ops/reduce.h"
 #include "bough/ops/segment.h"
 #include "tools/bench/benchmark.h"
+#include "tools/bench/graphs.h"
 
 namespace bough::bench {
 namespace {
 
-constexpr std::int64_t large_nodes = 100'000, large_edges = 2'000'000;
 /// Segments of this many bytes would push other things out of memory.
 constexpr std::int64_t largest_values = std::int64_t{5} << 29;
-
-Graph bpt_graph(std::int64_t k) {
-  return generators().make("bpt", {{"k", k}, {"alignment", "slot"}})->build({.length = 8192, .causal = true}).graph;
-}
-
-/// Ends drawn as nodes * x^skew with x uniform: skew 1 is a random graph, more is a power law at both ends.
-Graph drawn_graph(float skew) {
-  const RandomStream random{1, 0};
-  std::vector<std::int32_t> src, dst;
-  const auto draw = [&](std::uint32_t bits) {
-    return static_cast<std::int32_t>(std::pow(uniform_float(bits), skew) * static_cast<float>(large_nodes));
-  };
-  for (std::uint64_t edge = 0; edge < large_edges; ++edge) {
-    const auto numbers = random.block(edge);
-    src.push_back(draw(numbers[0]));
-    dst.push_back(draw(numbers[1]));
-  }
-  return Graph::from_edges(std::move(src), std::move(dst), {.num_nodes = large_nodes});
-}
 
 struct NamedGraph {
   std::string name;
@@ -49,10 +26,10 @@ struct NamedGraph {
 };
 
 const std::vector<NamedGraph>& graphs() {
-  static const std::vector<NamedGraph> all{{"bpt_k4", [] { return bpt_graph(4); }},
-                                           {"bpt_k64", [] { return bpt_graph(64); }},
-                                           {"random", [] { return drawn_graph(1); }},
-                                           {"power_law", [] { return drawn_graph(3); }}};
+  static const std::vector<NamedGraph> all{{"bpt_k4", [] { return partition_graph(8192, 4); }},
+                                           {"bpt_k64", [] { return partition_graph(8192, 64); }},
+                                           {"random", [] { return drawn_graph({.skew = 1}); }},
+                                           {"power_law", [] { return drawn_graph({.skew = 3}); }}};
   return all;
 }
 
