@@ -198,6 +198,7 @@ void run_attention(const Options& options, const Report& report) {
       {"bpt_k4 n=8192", [] { return partition_graph(8192, 4); }, true, true},
       {"bpt_k64 n=8192", [] { return partition_graph(8192, 64); }, true, true},
       {"bpt_k4 n=512", [] { return partition_graph(512, 4); }, true},
+      {"bpt_k64 n=512", [] { return partition_graph(512, 64); }, true},
       {"full n=512", [] { return full_causal_graph(512); }, false, true},
       {"random", [] { return drawn_graph({.skew = 1}); }, false, true},
       {"power_law", [] { return drawn_graph({.skew = 3}); }, false, true},
