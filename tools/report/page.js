@@ -89,13 +89,31 @@ function draw(id, datasets, x, y) {
       interaction: {mode: "nearest", intersect: false},
       scales: {x: axis(x), y: axis(y)},
       plugins: {
-        legend: {labels: {color: text, usePointStyle: true}},
+        legend: {onClick: togglePattern, labels: {color: text, usePointStyle: true, filter: firstOfItsPattern, generateLabels: patternLabels}},
         tooltip: {callbacks: {title: () => "", label: (item) => describe(item.dataset, item.raw)}},
       },
     },
   });
   walkWithKeys(canvas, chart);
   charts.push(chart);
+}
+
+/// Lines of one pattern share an entry of the legend and come and go together.
+function patternLabels(chart) {
+  return Chart.defaults.plugins.legend.labels.generateLabels(chart)
+    .map((label) => ({...label, text: chart.data.datasets[label.datasetIndex].pattern ?? label.text}));
+}
+function firstOfItsPattern(label, data) {
+  const pattern = data.datasets[label.datasetIndex].pattern;
+  return !pattern || data.datasets.findIndex((set) => set.pattern === pattern) === label.datasetIndex;
+}
+function togglePattern(event, label, legend) {
+  const sets = legend.chart.data.datasets, show = !legend.chart.isDatasetVisible(label.datasetIndex);
+  sets.forEach((set, index) => {
+    const together = index === label.datasetIndex || (set.pattern && set.pattern === sets[label.datasetIndex].pattern);
+    if (together) legend.chart.setDatasetVisibility(index, show);
+  });
+  legend.chart.update();
 }
 
 function onlyPowersOfTwo(axis) {
@@ -129,6 +147,7 @@ function curveSets() {
   const patternOf = new Map(data.points.flatMap((point) => point.runs.map((run) => [run, point.pattern])));
   return shown.map((curve) => ({
     label: curve.run,
+    pattern: patternOf.get(curve.run),
     ...look(Math.max(0, patterns.indexOf(patternOf.get(curve.run)))),
     radius: 2,
     borderWidth: 1.2,
