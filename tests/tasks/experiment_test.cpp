@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "bough/core/errors.h"
+#include "bough/core/json.h"
 #include "tasks/runner/json_schema.h"
 #include "tests/support/errors.h"
 
@@ -84,6 +87,15 @@ TEST(Experiment, TheBuiltInOneIsValidAndNeedsNoFiles) {
   const Experiment experiment = read_experiment(default_experiment());
   EXPECT_GE(experiment.runs.size(), 18u);
   EXPECT_EQ(experiment.runs.front().config["task"]["corpus"]["kind"], "turn_taking");
+}
+
+TEST(Experiment, EveryOneThatIsShippedIsValid) {
+  int count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(BOUGH_EXPERIMENTS)) {
+    EXPECT_NO_THROW(read_experiment(read_json_file(entry.path()))) << entry.path();
+    ++count;
+  }
+  EXPECT_GE(count, 7);
 }
 
 TEST(ExperimentSchema, HasHelpForEveryKeyAndKnowsEveryPattern) {
