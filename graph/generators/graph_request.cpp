@@ -21,6 +21,7 @@ GraphRequest read_graph_request(const json& specification, const GeneratorRegist
                       fmt::format(R"(a graph is an object like {{"kind": "bpt", "k": 4, "length": 64}}, not {})",
                                   shorten(specification)));
   }
+  require_depth(specification, "graph");  // before anything copies it, which recurses
   json parameters = specification;
   json building = json::object();
   for (const Parameter& parameter : options.parameters()) {
