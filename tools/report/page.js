@@ -74,7 +74,7 @@ function draw(id, datasets, x, y) {
   const axis = (options) => ({
     type: options.logarithmic ? "logarithmic" : "linear",
     title: {display: true, text: options.title, color: text},
-    ticks: {color: text, callback: options.logarithmic ? powersOfTwo : undefined},
+    ticks: {color: text, callback: shortNumber},
     afterBuildTicks: options.logarithmic ? onlyPowersOfTwo : undefined,
     grid: {color: line},
   });
@@ -120,7 +120,8 @@ function onlyPowersOfTwo(axis) {
   axis.ticks = [];
   for (let value = 2 ** Math.ceil(Math.log2(axis.min)); value <= axis.max; value *= 2) axis.ticks.push({value});
 }
-function powersOfTwo(value) { return String(value); }
+/// Steps of 0.05 add up to 0.9500000000000002.
+function shortNumber(value) { return String(Number(value.toPrecision(6))); }
 
 function byDegree(value) {
   return patterns.map((pattern, index) => ({
