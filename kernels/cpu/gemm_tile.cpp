@@ -186,21 +186,23 @@ void transpose_panel(const Matrix<const T>& b, T* packed) {
 #else
 /// Transposes the squares of 128 bits that lie side by side in so many vectors: 4 x 4 floats or 2 x 2 doubles.
 template <class D, class V>
-HWY_INLINE void transpose_squares(D d, std::array<V, 2>& rows) {
-  rows = {hn::InterleaveLower(d, rows[0], rows[1]), hn::InterleaveUpper(d, rows[0], rows[1])};
+HWY_INLINE void transpose_squares(D d, V (&rows)[2]) {
+  const V lower = hn::InterleaveLower(d, rows[0], rows[1]);
+  rows[1] = hn::InterleaveUpper(d, rows[0], rows[1]);
+  rows[0] = lower;
 }
 template <class D, class V>
-HWY_INLINE void transpose_squares(D d, std::array<V, 4>& rows) {
+HWY_INLINE void transpose_squares(D d, V (&rows)[4]) {
   const hn::RepartitionToWide<D> pairs;
-  const auto wide = [&](V v) { return hn::BitCast(pairs, v); };
+  const auto wide = [&](V v) HWY_ATTR { return hn::BitCast(pairs, v); };
   const auto low01 = wide(hn::InterleaveLower(d, rows[0], rows[1])),
              high01 = wide(hn::InterleaveUpper(d, rows[0], rows[1]));
   const auto low23 = wide(hn::InterleaveLower(d, rows[2], rows[3])),
              high23 = wide(hn::InterleaveUpper(d, rows[2], rows[3]));
-  rows = {hn::BitCast(d, hn::InterleaveLower(pairs, low01, low23)),
-          hn::BitCast(d, hn::InterleaveUpper(pairs, low01, low23)),
-          hn::BitCast(d, hn::InterleaveLower(pairs, high01, high23)),
-          hn::BitCast(d, hn::InterleaveUpper(pairs, high01, high23))};
+  rows[0] = hn::BitCast(d, hn::InterleaveLower(pairs, low01, low23));
+  rows[1] = hn::BitCast(d, hn::InterleaveUpper(pairs, low01, low23));
+  rows[2] = hn::BitCast(d, hn::InterleaveLower(pairs, high01, high23));
+  rows[3] = hn::BitCast(d, hn::InterleaveUpper(pairs, high01, high23));
 }
 
 /// The panel of a matrix that is contiguous along its columns, in squares; what is left of them one by one.
@@ -211,7 +213,7 @@ void transpose_panel(const Matrix<const T>& b, T* packed) {
   const std::int64_t rows = b.rows / lanes<T> * lanes<T>, columns = b.columns / side * side;
   for (std::int64_t k = 0; k < rows; k += lanes<T>) {
     for (std::int64_t j = 0; j < columns; j += side) {
-      std::array<hn::Vec<hn::ScalableTag<T>>, side> squares;
+      hn::Vec<hn::ScalableTag<T>> squares[side];
 #pragma GCC unroll 4
       for (std::int64_t i = 0; i < side; ++i) squares[i] = hn::LoadU(d, b.at(k, j + i));
       transpose_squares(d, squares);

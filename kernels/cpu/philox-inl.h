@@ -29,7 +29,7 @@ struct RandomBlocks {
   V c0, c1, c2, c3;
 
   template <class D>
-  HWY_INLINE void round(D d, V left_factor, V right_factor, V left_key, V right_key) {
+  HWY_INLINE void round(D, V left_factor, V right_factor, V left_key, V right_key) {
     const hn::Repartition<std::uint32_t, D> words;
     const auto product = [words](V a, V b)
                              HWY_ATTR { return hn::MulEven(hn::BitCast(words, a), hn::BitCast(words, b)); };

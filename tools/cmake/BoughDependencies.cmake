@@ -32,6 +32,10 @@ add_library(bough_simd INTERFACE)
 set_target_properties(bough_simd PROPERTIES EXPORT_NAME simd)
 target_link_libraries(bough_simd INTERFACE hwy::hwy)
 set(disabled_targets HWY_SSSE3 HWY_SSE4 HWY_AVX3_DL)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
+  # NEON is what all of these machines have; vectors of SVE have no size, so they cannot stand in structures and arrays.
+  list(APPEND disabled_targets HWY_SVE HWY_SVE2 HWY_SVE_256 HWY_SVE2_128)
+endif()
 if(BOUGH_SANITIZE)
   list(APPEND disabled_targets HWY_AVX3) # one code for all: two of them show its mistakes, a third costs many minutes
 endif()
