@@ -1,14 +1,13 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
-#include <string_view>
-#include <utility>
 
 #include "bough/core/errors.h"
 #include "bough/graph/draw.h"
 #include "graph/draw/layout.h"
 #include "graph/draw/page_assets.h"
 #include "graph/draw/picture.h"
+#include "src/core/markup.h"
 
 namespace bough {
 namespace {
@@ -50,43 +49,6 @@ json page_data(const AttentionGraph& graph, const Layout& layout, std::int32_t c
           {"in", std::move(in)}};
 }
 
-/// JSON inside a script element: no text of it may close the element.
-std::string for_script(const json& data) {
-  std::string text = data.dump(-1, ' ', false, json::error_handler_t::replace), safe;
-  for (const char c : text) {
-    if (c == '<') {
-      safe += "\\u003c";
-    } else {
-      safe += c;
-    }
-  }
-  return safe;
-}
-
-/// Replaces each @KEY@ of the template; what is put in is not looked at again.
-std::string fill_template(std::string_view page, const std::vector<std::pair<std::string_view, std::string>>& values) {
-  std::string result;
-  while (!page.empty()) {
-    const std::size_t at = page.find('@');
-    result += page.substr(0, at);
-    if (at == page.npos) break;
-    page.remove_prefix(at);
-    bool found = false;
-    for (const auto& [key, value] : values) {
-      if (!page.starts_with(key)) continue;
-      result += value;
-      page.remove_prefix(key.size());
-      found = true;
-      break;
-    }
-    if (!found) {
-      result += '@';
-      page.remove_prefix(1);
-    }
-  }
-  return result;
-}
-
 }  // namespace
 
 std::string draw_html(const AttentionGraph& graph, const DrawOptions& options) {
@@ -100,14 +62,14 @@ std::string draw_html(const AttentionGraph& graph, const DrawOptions& options) {
   const std::string summary = fmt::format(
       "{} nodes, {} edges, {} relations; a token attends to {:.4g} nodes on average{}.", graph.kinds.size(),
       graph.graph.num_edges(), graph.num_relations(), attention_degree(graph), graph.causal ? "; causal" : "");
-  return fill_template(page_html, {{"@TITLE@", escape_xml(title_of(graph, options))},
-                                   {"@SUMMARY@", escape_xml(summary)},
-                                   {"@STYLE@", std::string(page_css)},
-                                   {"@SCRIPT@", std::string(page_js)},
-                                   {"@WIDTH@", fmt::format("{:.0f}", picture.width())},
-                                   {"@HEIGHT@", fmt::format("{:.0f}", picture.height())},
-                                   {"@BOXES@", picture.boxes(graph)},
-                                   {"@DATA@", for_script(page_data(graph, layout, chosen))}});
+  return fill_page(page_html, {{"@TITLE@", escape_xml(title_of(graph, options))},
+                               {"@SUMMARY@", escape_xml(summary)},
+                               {"@STYLE@", std::string(page_css)},
+                               {"@SCRIPT@", std::string(page_js)},
+                               {"@WIDTH@", fmt::format("{:.0f}", picture.width())},
+                               {"@HEIGHT@", fmt::format("{:.0f}", picture.height())},
+                               {"@BOXES@", picture.boxes(graph)},
+                               {"@DATA@", json_for_script(page_data(graph, layout, chosen))}});
 }
 
 }  // namespace bough

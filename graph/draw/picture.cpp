@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "src/core/markup.h"
+
 namespace bough {
 namespace {
 
@@ -17,29 +19,6 @@ constexpr double arc_room = 60;  ///< below the lowest row, for arcs between nod
 
 const char* const level_colours[8] = {"#0072b2", "#e69f00", "#009e73", "#cc79a7",
                                       "#56b4e9", "#d55e00", "#8a7f00", "#6f6f6f"};
-
-std::string escape_xml(const std::string& text) {
-  std::string result;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        result += "&amp;";
-        break;
-      case '<':
-        result += "&lt;";
-        break;
-      case '>':
-        result += "&gt;";
-        break;
-      case '"':
-        result += "&quot;";
-        break;
-      default:
-        result += c;
-    }
-  }
-  return result;
-}
 
 Picture::Picture(const Layout& layout)
     : layout_(layout),

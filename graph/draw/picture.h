@@ -36,9 +36,6 @@ class Picture {
   double height_;
 };
 
-/// Text that is safe inside XML, attributes included.
-std::string escape_xml(const std::string& text);
-
 /// Colours told apart also by people who cannot tell red from green; levels beyond the eighth start again.
 extern const char* const level_colours[8];
 

@@ -3,6 +3,7 @@
 #include "bough/graph/draw.h"
 #include "graph/draw/layout.h"
 #include "graph/draw/picture.h"
+#include "src/core/markup.h"
 
 namespace bough {
 namespace {

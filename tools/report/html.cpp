@@ -1,13 +1,12 @@
 #include <fmt/format.h>
 
 #include <cctype>
-#include <map>
 #include <set>
 
 #include "bough/core/errors.h"
 #include "bough/graph/draw.h"
 #include "bough/graph/graph_generator.h"
-#include "tools/report/escape.h"
+#include "src/core/markup.h"
 #include "tools/report/page_assets.h"
 #include "tools/report/report.h"
 
@@ -22,9 +21,9 @@ std::string rows_of(const Summary& summary) {
     text += fmt::format(
         "<tr><td>{}</td><td>{:.2f}</td><td>{}</td><td>{:.4f}</td><td>{:.4f}</td><td>{}</td><td>{}</td><td>{}</td>"
         "<td>{}</td><td>{:.1f}</td><td>{:.0f}</td><td>{:.1f}</td></tr>\n",
-        escaped(point.label), point.degree, point.length, point.metric.mean, point.metric.deviation, point.metric.count,
-        point.num_edges, point.num_nodes, point.parameters, point.train_seconds.mean, point.tokens_per_second.mean,
-        point.memory_bytes.mean / 1e6);
+        escape_xml(point.label), point.degree, point.length, point.metric.mean, point.metric.deviation,
+        point.metric.count, point.num_edges, point.num_nodes, point.parameters, point.train_seconds.mean,
+        point.tokens_per_second.mean, point.memory_bytes.mean / 1e6);
   }
   return text;
 }
@@ -32,7 +31,7 @@ std::string rows_of(const Summary& summary) {
 std::string findings_of(const Summary& summary) {
   std::string text;
   for (const Finding& finding : summary.findings) {
-    text += fmt::format("<li class=\"{}\">{}</li>\n", finding.ahead ? "ahead" : "behind", escaped(finding.text));
+    text += fmt::format("<li class=\"{}\">{}</li>\n", finding.ahead ? "ahead" : "behind", escape_xml(finding.text));
   }
   return text.empty() ? "<li>No two patterns have about the same degree here.</li>\n" : text;
 }
@@ -41,8 +40,9 @@ std::string unfinished_of(const Summary& summary) {
   std::string text;
   for (const runner::RunResult& run : summary.results.runs) {
     if (run.status == runner::RunStatus::done) continue;
-    text += fmt::format("<p><strong>{}</strong> {}</p>\n", escaped(run.name),
-                        run.status == runner::RunStatus::failed ? "failed: " + escaped(run.error) : "is not finished.");
+    text +=
+        fmt::format("<p><strong>{}</strong> {}</p>\n", escape_xml(run.name),
+                    run.status == runner::RunStatus::failed ? "failed: " + escape_xml(run.error) : "is not finished.");
   }
   return text;
 }
@@ -68,7 +68,7 @@ std::string pictures_of(const Summary& summary) {
     try {
       const AttentionGraph graph = generators().make(point.graph)->build({.length = picture_length, .causal = true});
       text += fmt::format("<figure><img alt=\"\" src=\"{}\"><figcaption>{}</figcaption></figure>\n",
-                          as_address(draw_svg(graph, {.title = point.label})), escaped(point.label));
+                          as_address(draw_svg(graph, {.title = point.label})), escape_xml(point.label));
     } catch (const Error&) {
       continue;
     }
@@ -76,45 +76,27 @@ std::string pictures_of(const Summary& summary) {
   return text;
 }
 
-/// Replaces {{name}} in one pass, so that what is put in is never looked at again.
-std::string filled(std::string_view page, const std::map<std::string, std::string, std::less<>>& parts) {
-  std::string result;
-  while (true) {
-    const std::size_t open = page.find("{{");
-    if (open == std::string_view::npos) return result.append(page);
-    const std::size_t close = page.find("}}", open);
-    result.append(page.substr(0, open));
-    result += parts.find(page.substr(open + 2, close - open - 2))->second;
-    page.remove_prefix(close + 2);
-  }
-}
-
 }  // namespace
 
 std::string to_html(const Summary& summary) {
   const runner::Results& results = summary.results;
-  std::string data = to_json(summary).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  // Inside a script element "<" could end it or begin another; in JSON it occurs in texts only.
-  for (std::size_t at = data.find('<'); at != std::string::npos; at = data.find('<', at)) {
-    data.replace(at, 1, "\\u003c");
-  }
-  return filled(report_page_html,
-                {{"title", escaped(results.name)},
-                 {"description", escaped(results.description)},
-                 {"metric", escaped(results.metric.label)},
-                 {"metric_name", escaped(results.metric.name)},
-                 {"direction", results.metric.lower_is_better ? "Lower is better." : "Higher is better."},
-                 {"findings", findings_of(summary)},
-                 {"rows", rows_of(summary)},
-                 {"unfinished", unfinished_of(summary)},
-                 {"pictures", pictures_of(summary)},
-                 {"command", escaped(results.command)},
-                 {"experiment", escaped(results.experiment.dump(2))},
-                 {"host", escaped(results.host.dump(2))},
-                 {"data", data},
-                 {"css", std::string(report_page_css)},
-                 {"chart", std::string(report_chart_js)},
-                 {"js", std::string(report_page_js)}});
+  return fill_page(report_page_html,
+                   {{"@TITLE@", escape_xml(results.name)},
+                    {"@DESCRIPTION@", escape_xml(results.description)},
+                    {"@METRIC@", escape_xml(results.metric.label)},
+                    {"@METRIC_NAME@", escape_xml(results.metric.name)},
+                    {"@DIRECTION@", results.metric.lower_is_better ? "Lower is better." : "Higher is better."},
+                    {"@FINDINGS@", findings_of(summary)},
+                    {"@ROWS@", rows_of(summary)},
+                    {"@UNFINISHED@", unfinished_of(summary)},
+                    {"@PICTURES@", pictures_of(summary)},
+                    {"@COMMAND@", escape_xml(results.command)},
+                    {"@EXPERIMENT@", escape_xml(results.experiment.dump(2))},
+                    {"@HOST@", escape_xml(results.host.dump(2))},
+                    {"@DATA@", json_for_script(to_json(summary))},
+                    {"@CSS@", std::string(report_page_css)},
+                    {"@CHART@", std::string(report_chart_js)},
+                    {"@JS@", std::string(report_page_js)}});
 }
 
 }  // namespace bough::report

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "src/core/markup.h"
 #include "tools/report/axis.h"
-#include "tools/report/escape.h"
 #include "tools/report/report.h"
 
 namespace bough::report {
@@ -23,7 +23,7 @@ class Drawing {
         "fill: "
         "#fff }} @media (prefers-color-scheme: dark) {{ text {{ fill: #eee }} .back {{ fill: #181a1b }} }}</style>\n"
         "<title>{} against attention degree</title>\n<rect class=\"back\" width=\"{}\" height=\"{}\"/>\n",
-        width, height, escaped(summary_.results.metric.label), width, height);
+        width, height, escape_xml(summary_.results.metric.label), width, height);
     text_at(left, 24, summary_.results.name + ": " + summary_.results.metric.label + " against attention degree");
     axes();
     bounds();
@@ -41,7 +41,7 @@ class Drawing {
   }
   void text_at(double at_x, double at_y, const std::string& words, const char* anchor = "start") {
     text_ += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>\n", at_x, at_y, anchor,
-                         escaped(words));
+                         escape_xml(words));
   }
 
   void axes() {
@@ -99,7 +99,7 @@ class Drawing {
     const char* colour = style_of(index).colour;
     text_ +=
         fmt::format("<g transform=\"translate({:.1f} {:.1f})\" fill=\"{}\" stroke=\"{}\"><title>{}</title>{}</g>\n",
-                    at_x, at_y, colour, colour, escaped(title), shapes[index % std::size(shapes)]);
+                    at_x, at_y, colour, colour, escape_xml(title), shapes[index % std::size(shapes)]);
   }
 
   const Summary& summary_;
