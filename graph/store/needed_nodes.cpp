@@ -34,22 +34,28 @@ LayerView whole_graph(const Graph& graph) {
 
 /// The view whose layer computes `destinations`, ascending.
 LayerView view_of(const Graph& graph, const IdArray& destinations) {
-  const CscView csc = graph.csc(EdgeIds::implied);
-  std::vector<std::uint8_t> marks(static_cast<std::size_t>(graph.num_nodes()));
-  for (const std::int32_t node : destinations) {
-    marks[static_cast<std::size_t>(node)] = 1;
-    const auto row = static_cast<std::size_t>(node);
-    for (std::int64_t at = csc.offsets[row]; at < csc.offsets[row + 1]; ++at) {
-      marks[static_cast<std::size_t>(csc.indices[static_cast<std::size_t>(at)])] = 1;
-    }
-  }
-  IdArray sources = marked_nodes(marks);
+  IdArray sources = nodes_and_sources(graph, destinations, destinations);
   EdgeSubset part = edges_between(graph, sources, destinations);
   IdArray rows = gather(positions_of(sources, graph.num_nodes()).span(), destinations.span());
   return {std::move(part.graph), std::move(sources), destinations, std::move(rows), std::move(part.edge_ids)};
 }
 
 }  // namespace
+
+IdArray nodes_and_sources(const Graph& graph, const IdArray& nodes, const IdArray& destinations) {
+  require_nodes("nodes_and_sources", nodes.span(), graph.num_src());
+  require_nodes("nodes_and_sources", destinations.span(), graph.num_dst());
+  const CscView csc = graph.csc(EdgeIds::implied);
+  std::vector<std::uint8_t> marks(static_cast<std::size_t>(graph.num_src()));
+  for (const std::int32_t node : nodes) marks[static_cast<std::size_t>(node)] = 1;
+  for (const std::int32_t node : destinations) {
+    const auto row = static_cast<std::size_t>(node);
+    for (std::int64_t at = csc.offsets[row]; at < csc.offsets[row + 1]; ++at) {
+      marks[static_cast<std::size_t>(csc.indices[static_cast<std::size_t>(at)])] = 1;
+    }
+  }
+  return marked_nodes(marks);
+}
 
 EdgeSubset edges_between(const Graph& graph, const IdArray& sources, const IdArray& destinations) {
   constexpr const char* where = "edges_between";

@@ -9,8 +9,8 @@
 #include "bough/ops/gspmm.h"
 #include "bough/ops/rows.h"
 #include "kernels/mp/general_path.h"
-#include "kernels/mp/replace_rows.h"
 #include "kernels/mp/selection.h"
+#include "kernels/ops/replace_rows.h"
 
 namespace bough {
 namespace {
@@ -183,7 +183,7 @@ void Frame::write(Target target, const Tensor& rows, const Fields& results, cons
     }
     const Shape shape = values.shape().with(0, rows_in(graph_, target));
     const bool fits = column.defined() && column.shape() == shape && column.dtype() == values.dtype();
-    column = mp::replace_rows(fits ? column : zeros(shape, values.dtype(), values.device()), rows, values);
+    column = replace_rows(fits ? column : zeros(shape, values.dtype(), values.device()), rows, values);
   }
 }
 

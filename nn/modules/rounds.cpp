@@ -108,25 +108,12 @@ class BackwardWalk {
   Round make_round(std::size_t stage, const Ids& needed, Ids& held) const {
     const std::vector<Graph> graphs = graphs_of(stage);
     Ids destinations;
-    std::vector<bool> marks(static_cast<std::size_t>(num_nodes_));
-    for (const std::int32_t node : needed) {
-      marks[static_cast<std::size_t>(node)] = true;
-      if (updated_[stage][static_cast<std::size_t>(node)]) destinations.push_back(node);
-    }
-    for (const Graph& graph : graphs) {
-      const CscView csc = graph.csc(EdgeIds::implied);
-      for (const std::int32_t node : destinations) {
-        const auto row = static_cast<std::size_t>(node);
-        for (auto at = static_cast<std::size_t>(csc.offsets[row]); at < static_cast<std::size_t>(csc.offsets[row + 1]);
-             ++at) {
-          marks[static_cast<std::size_t>(csc.indices[at])] = true;
-        }
-      }
-    }
-    held.clear();
-    for (std::size_t node = 0; node < marks.size(); ++node) {
-      if (marks[node]) held.push_back(static_cast<std::int32_t>(node));
-    }
+    std::ranges::copy_if(needed, std::back_inserter(destinations),
+                         [&](std::int32_t node) { return updated_[stage][static_cast<std::size_t>(node)]; });
+    // Head groups together have the edges of the whole graph.
+    const Graph& read = graph_.stages.empty() ? graph_.graph : graph_.stages[stage];
+    const IdArray nodes = nodes_and_sources(read, needed, destinations);
+    held.assign(nodes.begin(), nodes.end());
 
     Round round;
     const bool whole = static_cast<std::int64_t>(destinations.size()) == num_nodes_;

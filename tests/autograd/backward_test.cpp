@@ -12,16 +12,6 @@ namespace {
 using namespace tape_test;
 using Values = std::vector<double>;
 
-template <typename F>
-std::string misuse(F f) {
-  try {
-    f();
-  } catch (const AutogradError& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
-}
-
 TEST(Backward, FollowsAChain) {
   const Tensor x = leaf({1, 2, 3});
   total(square(square(x))).backward();

@@ -1,9 +1,23 @@
 #pragma once
 
+#include <string>
+
 #include "bough/autograd/autograd.h"
+#include "bough/core/errors.h"
 
 /// Tiny operations written straight on the tape, so that its tests depend on nothing else.
 namespace bough::tape_test {
+
+/// The message of the AutogradError that f throws.
+template <typename F>
+std::string misuse(F f) {
+  try {
+    f();
+  } catch (const AutogradError& error) {
+    return error.what();
+  }
+  return "nothing was thrown";
+}
 
 template <typename F>
 Tensor map(const Tensor& x, F f) {

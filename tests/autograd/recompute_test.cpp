@@ -19,16 +19,6 @@ using Segment = std::function<Tensor(const Inputs&)>;
 
 Tensor plain(const Segment& f, const Inputs& inputs) { return f(inputs); }
 
-template <typename F>
-std::string misuse(F f) {
-  try {
-    f();
-  } catch (const AutogradError& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
-}
-
 /// x times numbers from the default generator: what dropout does to the tape.
 Tensor shake(const Tensor& x) {
   const RandomStream random = default_generator().next_stream();

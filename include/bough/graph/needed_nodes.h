@@ -25,6 +25,9 @@ struct NeededNodes {
   IdArray readout_rows;  ///< where each read-out node, in the order asked for, stands in the last destinations
 };
 
+/// The nodes, and the sources of all edges into the destinations, ascending. O(nodes of the graph + the edges).
+IdArray nodes_and_sources(const Graph& graph, const IdArray& nodes, const IdArray& destinations);
+
 /// The edges into some nodes as a bipartite graph, between positions instead of ids: edge (s, d) goes from sources[s]
 /// to destinations[d]. Edges ordered by destination, then source; types and their number as in the whole graph;
 /// edge_ids are edges of the whole graph. Both lists ascend. GraphError if an edge comes from a node that is not among

@@ -1,4 +1,4 @@
-#include "kernels/mp/replace_rows.h"
+#include "kernels/ops/replace_rows.h"
 
 #include <algorithm>
 
@@ -8,7 +8,7 @@
 #include "kernels/on_device.h"
 #include "kernels/views.h"
 
-namespace bough::mp {
+namespace bough {
 namespace {
 
 /// Writes values, or zeros if they are undefined, into rows of the target.
@@ -50,4 +50,4 @@ Tensor replace_rows(const Tensor& base, const Tensor& rows, const Tensor& values
                 result);
 }
 
-}  // namespace bough::mp
+}  // namespace bough
