@@ -79,31 +79,34 @@ Tensor GraphSelfAttention::forward(const Graph& graph, const Tensor& sources, co
 
 Tensor GraphSelfAttention::forward(std::span<const Graph> graphs, const Tensor& sources,
                                    const Tensor& destinations) const {
-  std::vector<Tensor> keys = linear_parts(sources, {key.part(), value.part()});
-  return attend(graphs, {query.forward(destinations), std::move(keys[0]), std::move(keys[1])}, {});
+  std::vector<Tensor> kv = linear_parts(sources, {key.part(), value.part()});
+  return attend(graphs, query.forward(destinations), std::move(kv[0]), std::move(kv[1]));
 }
 
 Tensor GraphSelfAttention::forward(std::span<const Graph> graphs, const Tensor& nodes,
                                    const AttentionRows& rows) const {
   const bool same_rows = !rows.sources.defined() && !rows.destinations.defined();
-  if (same_rows) return attend(graphs, linear_parts(nodes, {query.part(), key.part(), value.part()}), rows.distances);
-  std::vector<Tensor> qkv = project({query.part()}, nodes, rows.destinations);
-  for (Tensor& one : project({key.part(), value.part()}, nodes, rows.sources)) qkv.push_back(std::move(one));
-  return attend(graphs, std::move(qkv), rows.distances);
+  if (same_rows) {
+    std::vector<Tensor> qkv = linear_parts(nodes, {query.part(), key.part(), value.part()});
+    return attend(graphs, std::move(qkv[0]), std::move(qkv[1]), std::move(qkv[2]), rows.distances);
+  }
+  Tensor queries = project({query.part()}, nodes, rows.destinations)[0];
+  std::vector<Tensor> kv = project({key.part(), value.part()}, nodes, rows.sources);
+  return attend(graphs, std::move(queries), std::move(kv[0]), std::move(kv[1]), rows.distances);
 }
 
-Tensor GraphSelfAttention::attend(std::span<const Graph> graphs, std::vector<Tensor> qkv,
+Tensor GraphSelfAttention::attend(std::span<const Graph> graphs, Tensor queries, Tensor keys, Tensor values,
                                   const Tensor& distances) const {
   const std::int64_t head_dim = options_.dim / options_.heads;
-  const std::int64_t destinations = qkv[0].size(0);
-  for (Tensor& x : qkv) x = x.reshape({x.size(0), options_.heads, head_dim});
+  const std::int64_t destinations = queries.size(0);
+  for (Tensor* x : {&queries, &keys, &values}) *x = x->reshape({x->size(0), options_.heads, head_dim});
   const std::int64_t scaled_by = options_.scale == GraphSelfAttentionOptions::Scale::dim ? options_.dim : head_dim;
-  const Tensor attended = graph_attention(graphs, qkv[0], qkv[1], qkv[2],
+  const Tensor attended = graph_attention(graphs, queries, keys, values,
                                           {.relation_keys = relation_keys,
                                            .edge_weights = edge_weights(distances),
                                            .scale = 1 / std::sqrt(static_cast<double>(scaled_by)),
                                            .dropout = is_training() ? options_.dropout : 0});
-  qkv.clear();  // without a tape their memory is free for the projection
+  for (Tensor* x : {&queries, &keys, &values}) *x = {};  // without a tape their memory is free for the projection
   return output.forward(attended.reshape({destinations, options_.dim}));
 }
 

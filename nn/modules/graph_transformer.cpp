@@ -8,6 +8,8 @@
 #include "bough/ops/arithmetic.h"
 #include "bough/ops/arrange.h"
 #include "bough/ops/rows.h"
+#include "nn/modules/layer_parts.h"
+#include "nn/modules/round_inputs.h"
 
 namespace bough::nn {
 
@@ -49,21 +51,8 @@ Tensor run(const GraphTransformerLayer& layer, bool checkpointed, const Part& pa
 }  // namespace
 
 GraphTransformerLayer::GraphTransformerLayer(const GraphTransformerLayerOptions& options)
-    : attention({.dim = options.dim,
-                 .heads = options.heads,
-                 .num_relations = options.num_relations,
-                 .scale = options.scale,
-                 .bias = options.attention_bias,
-                 .dropout = options.attention_dropout,
-                 .relation_deviation = options.relation_deviation,
-                 .output_gain = options.output_gain,
-                 .soft_span = options.soft_span}),
-      feed_forward({.dim = options.dim,
-                    .hidden = options.feed_forward,
-                    .activation = options.activation,
-                    .bias = options.feed_forward_bias,
-                    .dropout = options.dropout,
-                    .output_gain = options.output_gain}),
+    : attention(attention_options(options, options.num_relations)),
+      feed_forward(feed_forward_options(options)),
       attention_norm({.dim = options.dim}),
       feed_forward_norm({.dim = options.dim}),
       dropout_(options.dropout),
@@ -96,12 +85,14 @@ Tensor GraphTransformerLayer::forward(const Round& round, const Tensor& held, co
 Tensor GraphTransformerLayer::update(std::span<const Graph> graphs, const Tensor& nodes,
                                      const AttentionRows& rows) const {
   const Tensor h = rows.destinations.defined() ? gather_rows(nodes, rows.destinations) : nodes;
-  if (pre_norm_) {
-    const Tensor z = h + dropout_.forward(attention.forward(graphs, attention_norm.forward(nodes), rows));
-    return z + dropout_.forward(feed_forward.forward(feed_forward_norm.forward(z)));
-  }
-  const Tensor z = attention_norm.forward(dropout_.forward(attention.forward(graphs, nodes, rows)), h);
-  return feed_forward_norm.forward(dropout_.forward(feed_forward.forward(z)), z);
+  return forward_around(h, nodes, [&](const Tensor& read) { return attention.forward(graphs, read, rows); });
+}
+
+Tensor GraphTransformerLayer::forward_around(const Tensor& h, const Tensor& read,
+                                             FunctionRef<Tensor(const Tensor&)> attend) const {
+  const Tensor z = residual(attention_norm, dropout_, pre_norm_, h, read, attend);
+  return residual(feed_forward_norm, dropout_, pre_norm_, z, z,
+                  [&](const Tensor& rows) { return feed_forward.forward(rows); });
 }
 
 GraphTransformer::GraphTransformer(const GraphTransformerOptions& options) : options_(options) {
@@ -148,10 +139,7 @@ Tensor GraphTransformer::forward(const NeededNodes& needed, const Tensor& h) con
 
 void GraphTransformer::require_fit(const Rounds& rounds, const Tensor& tokens) const {
   constexpr const char* where = "graph transformer";
-  if (rounds.layers.size() != static_cast<std::size_t>(options_.layers)) {
-    throw ConfigError(where, fmt::format("the rounds are those of {} layers, the model has {}", rounds.layers.size(),
-                                         options_.layers));
-  }
+  require_inputs(where, rounds, options_.layers, options_.layer.dim, tokens);
   if (rounds.layers.front().size() != static_cast<std::size_t>(options_.stages)) {
     throw ConfigError(where, fmt::format("the graph has {} stages a layer, the model {}; set the option stages",
                                          rounds.layers.front().size(), options_.stages));
@@ -159,19 +147,12 @@ void GraphTransformer::require_fit(const Rounds& rounds, const Tensor& tokens) c
   if (rounds.soft_span != options_.layer.soft_span) {
     throw ConfigError(where, "the soft span of the graph is not that of the model; set the option layer.soft_span");
   }
-  if (tokens.rank() != 2 || tokens.size(0) != rounds.num_tokens || tokens.size(1) != options_.layer.dim) {
-    throw ShapeError(where, fmt::format("token inputs must be [{}, {}], they are {}", rounds.num_tokens,
-                                        options_.layer.dim, to_string(tokens.shape())));
-  }
 }
 
 Tensor GraphTransformer::forward(const Rounds& rounds, const Tensor& tokens, const ForwardOptions& options) const {
   require_fit(rounds, tokens);
   SegmentMemory remembered;
-  Tensor held = tokens;
-  if (rounds.has_other_nodes) {
-    held = concatenate({tokens, start.defined() ? start : zeros({1, tokens.size(1)}, tokens.dtype())}, 0);
-  }
+  Tensor held = first_rows(rounds, tokens, start);
   for (std::size_t i = 0; i < rounds.layers.size(); ++i) {
     const Tensor outside = outside_rows(rounds, options.memory, i, tokens);
     if (options.memory != nullptr && rounds.remembered_rows.defined()) {

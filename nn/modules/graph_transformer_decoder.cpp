@@ -2,29 +2,21 @@
 
 #include <fmt/format.h>
 
-#include <numeric>
-
 #include "bough/autograd/recompute.h"
 #include "bough/core/errors.h"
-#include "bough/ops/arithmetic.h"
-#include "bough/ops/arrange.h"
 #include "bough/ops/rows.h"
+#include "kernels/ops/replace_rows.h"
+#include "nn/modules/layer_parts.h"
+#include "nn/modules/round_inputs.h"
 
 namespace bough::nn {
 namespace {
 
 constexpr const char* where = "graph transformer decoder";
 
-GraphSelfAttentionOptions attention_options(const GraphTransformerLayerOptions& options, std::int64_t num_relations) {
+const GraphTransformerLayerOptions& checked(const GraphTransformerLayerOptions& options) {
   if (options.soft_span) throw ConfigError(where, "has no soft span; leave soft_span out");
-  return {.dim = options.dim,
-          .heads = options.heads,
-          .num_relations = num_relations,
-          .scale = options.scale,
-          .bias = options.attention_bias,
-          .dropout = options.attention_dropout,
-          .relation_deviation = options.relation_deviation,
-          .output_gain = options.output_gain};
+  return options;
 }
 
 void require_cross_graph(const Graph& cross, std::int64_t destinations, const Tensor& encoded) {
@@ -40,16 +32,6 @@ void require_cross_graph(const Graph& cross, std::int64_t destinations, const Te
   }
 }
 
-/// x with some of its rows replaced.
-Tensor replace_rows(const Tensor& x, const Tensor& rows, const Tensor& values) {
-  const std::int64_t count = values.size(0);
-  std::vector<std::int64_t> from(static_cast<std::size_t>(x.size(0)));
-  std::iota(from.begin(), from.end(), count);
-  std::int64_t next = 0;
-  for (const std::int64_t row : rows.to_vector<std::int64_t>()) from.at(static_cast<std::size_t>(row)) = next++;
-  return gather_rows(concatenate({values, x}, 0), Tensor::from_vector(from, {x.size(0)}, x.device()));
-}
-
 template <typename F>
 Tensor run(bool checkpointed, const F& layer, const std::vector<Tensor>& inputs) {
   return checkpointed ? recompute(layer, inputs) : layer(inputs);
@@ -59,14 +41,9 @@ Tensor run(bool checkpointed, const F& layer, const std::vector<Tensor>& inputs)
 
 GraphTransformerDecoderLayer::GraphTransformerDecoderLayer(const GraphTransformerLayerOptions& options,
                                                            std::int64_t num_cross_relations)
-    : attention(attention_options(options, options.num_relations)),
+    : attention(attention_options(checked(options), options.num_relations)),
       cross_attention(attention_options(options, num_cross_relations)),
-      feed_forward({.dim = options.dim,
-                    .hidden = options.feed_forward,
-                    .activation = options.activation,
-                    .bias = options.feed_forward_bias,
-                    .dropout = options.dropout,
-                    .output_gain = options.output_gain}),
+      feed_forward(feed_forward_options(options)),
       attention_norm({.dim = options.dim}),
       cross_attention_norm({.dim = options.dim}),
       feed_forward_norm({.dim = options.dim}),
@@ -93,23 +70,22 @@ Tensor GraphTransformerDecoderLayer::forward(const Graph& graph, const Graph& cr
 
 Tensor GraphTransformerDecoderLayer::forward(const Round& round, const Graph& cross, const Tensor& held,
                                              const Tensor& encoded, const Tensor& token_rows) const {
-  // norm(x + part(x)), or x + part(norm(x)); where a part reads more rows than it writes, they are given apart.
-  const auto residual = [this](const LayerNorm& norm, const Tensor& x, const Tensor& read, const auto& part) {
-    return pre_norm_ ? x + dropout_.forward(part(norm.forward(read))) : norm.forward(dropout_.forward(part(read)), x);
+  const auto add_part = [this](const LayerNorm& norm, const Tensor& x, const Tensor& read, const auto& part) {
+    return residual(norm, dropout_, pre_norm_, x, read, part);
   };
   const Tensor h = round.updated_rows.defined() ? gather_rows(held, round.updated_rows) : held;
-  const Tensor attended = residual(attention_norm, h, held, [&](const Tensor& nodes) {
+  const Tensor attended = add_part(attention_norm, h, held, [&](const Tensor& nodes) {
     return attention.forward(
         round.graphs, nodes,
         {.sources = round.source_rows, .destinations = round.updated_rows, .distances = round.distances});
   });
   const Tensor tokens = token_rows.defined() ? gather_rows(attended, token_rows) : attended;
   require_cross_graph(cross, tokens.size(0), encoded);
-  const Tensor informed = residual(cross_attention_norm, tokens, tokens, [&](const Tensor& queries) {
+  const Tensor informed = add_part(cross_attention_norm, tokens, tokens, [&](const Tensor& queries) {
     return cross_attention.forward(cross, encoded, queries);
   });
   const Tensor all = token_rows.defined() ? replace_rows(attended, token_rows, informed) : informed;
-  return residual(feed_forward_norm, all, all, [&](const Tensor& rows) { return feed_forward.forward(rows); });
+  return add_part(feed_forward_norm, all, all, [&](const Tensor& rows) { return feed_forward.forward(rows); });
 }
 
 GraphTransformerDecoder::GraphTransformerDecoder(const GraphTransformerDecoderOptions& options) : options_(options) {
@@ -140,14 +116,7 @@ Tensor GraphTransformerDecoder::forward(const Graph& graph, const Graph& cross, 
 
 void GraphTransformerDecoder::require_fit(const Rounds& rounds, const Graph& cross, const Tensor& tokens,
                                           const Tensor& encoded) const {
-  if (rounds.layers.size() != layers_.size()) {
-    throw ConfigError(where, fmt::format("the rounds are those of {} layers, the model has {}", rounds.layers.size(),
-                                         layers_.size()));
-  }
-  if (tokens.rank() != 2 || tokens.size(0) != rounds.num_tokens || tokens.size(1) != options_.layer.dim) {
-    throw ShapeError(where, fmt::format("token inputs must be [{}, {}], they are {}", rounds.num_tokens,
-                                        options_.layer.dim, to_string(tokens.shape())));
-  }
+  require_inputs(where, rounds, options_.layers, options_.layer.dim, tokens);
   require_cross_graph(cross, rounds.num_tokens, encoded);
   for (std::size_t i = 0; i < rounds.layers.size(); ++i) {
     const std::vector<Round>& stages = rounds.layers[i];
@@ -166,10 +135,7 @@ void GraphTransformerDecoder::require_fit(const Rounds& rounds, const Graph& cro
 Tensor GraphTransformerDecoder::forward(const Rounds& rounds, const Graph& cross, const Tensor& tokens,
                                         const Tensor& encoded) const {
   require_fit(rounds, cross, tokens, encoded);
-  Tensor held = tokens;
-  if (rounds.has_other_nodes) {
-    held = concatenate({tokens, zeros({1, tokens.size(1)}, tokens.dtype(), tokens.device())}, 0);
-  }
+  Tensor held = first_rows(rounds, tokens, {});
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     const auto forward_layer = [&layer = *layers_[i], round = rounds.layers[i][0], rows = rounds.readout_rows[i],
                                 cross](const std::vector<Tensor>& inputs) {

@@ -8,6 +8,7 @@
 #include "bough/autograd/autograd.h"
 #include "bough/core/errors.h"
 #include "bough/nn/init.h"
+#include "bough/ops/arithmetic.h"
 #include "bough/ops/dropout.h"
 #include "bough/ops/embedding.h"
 #include "bough/ops/layer_norm.h"
@@ -68,6 +69,11 @@ Dropout::Dropout(double p) : p_(p) {
 }
 
 Tensor Dropout::forward(const Tensor& x) const { return is_training() && p_ > 0 ? dropout(x, p_) : x; }
+
+Tensor residual(const LayerNorm& norm, const Dropout& dropout, bool pre_norm, const Tensor& x, const Tensor& read,
+                FunctionRef<Tensor(const Tensor&)> part) {
+  return pre_norm ? x + dropout.forward(part(norm.forward(read))) : norm.forward(dropout.forward(part(read)), x);
+}
 
 FeedForward::FeedForward(const FeedForwardOptions& options)
     : inner_({.in = options.dim, .out = options.hidden, .bias = options.bias, .activation = options.activation}),

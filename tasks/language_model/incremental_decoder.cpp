@@ -3,12 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "bough/autograd/autograd.h"
 #include "bough/core/errors.h"
-#include "bough/ops/arithmetic.h"
-#include "bough/ops/graph_attention.h"
+#include "bough/ops/matmul.h"
 #include "bough/ops/rows.h"
 
 namespace bough {
@@ -44,7 +42,7 @@ IncrementalDecoder::IncrementalDecoder(const CharacterModel& model, const GraphG
 }
 
 IncrementalDecoder::Step IncrementalDecoder::step_for(const std::vector<std::int32_t>& nodes) {
-  std::vector<std::int32_t> sources;
+  std::vector<std::int32_t> sources, distances;
   Step step;
   struct Edges {
     std::vector<std::int32_t> src, dst, types;
@@ -66,7 +64,7 @@ IncrementalDecoder::Step IncrementalDecoder::step_for(const std::vector<std::int
         group.types.push_back(graph.edge_types()[static_cast<std::size_t>(edges.edge_ids[at])]);
         if (graph_.soft_span) {
           const auto end_of = [&](std::int32_t node) { return graph_.covers[static_cast<std::size_t>(node)].end; };
-          step.distances.push_back(end_of(nodes[i]) - end_of(edges.src[at]));
+          distances.push_back(end_of(nodes[i]) - end_of(edges.src[at]));
         }
       }
     }
@@ -82,49 +80,23 @@ IncrementalDecoder::Step IncrementalDecoder::step_for(const std::vector<std::int
                                             .num_edge_types = graph_.graph.num_edge_types()}));
   }
   step.sources = Tensor::from_vector(sources, {num_sources});
+  if (graph_.soft_span) step.distances = Tensor::from_vector(distances, {std::ssize(distances)});
   return step;
-}
-
-Tensor IncrementalDecoder::attend(const nn::GraphSelfAttention& attention, const Kept& kept, const Step& step,
-                                  const Tensor& h) const {
-  const nn::GraphSelfAttentionOptions& options = attention.options();
-  const std::int64_t head_dim = options.dim / options.heads;
-  const auto heads = [&](const Tensor& x) { return x.reshape({x.size(0), options.heads, head_dim}); };
-  const bool by_width = options.scale == nn::GraphSelfAttentionOptions::Scale::dim;
-  GraphAttentionOptions how{.relation_keys = attention.relation_keys,
-                            .scale = 1 / std::sqrt(static_cast<double>(by_width ? options.dim : head_dim))};
-  if (graph_.soft_span) {
-    const std::vector<double> spans = attention.spans();
-    how.edge_weights = Tensor::empty({std::ssize(step.distances), options.heads});
-    const auto ramp = static_cast<double>(graph_.soft_span->ramp);
-    float* weight = how.edge_weights.data<float>();
-    for (const std::int32_t distance : step.distances) {
-      for (const double span : spans)
-        *weight++ = static_cast<float>(std::clamp((ramp + span - distance) / ramp, 0.0, 1.0));
-    }
-  }
-  const Tensor attended =
-      graph_attention(step.graphs, heads(attention.query.forward(h)), heads(gather_rows(kept.keys, step.sources)),
-                      heads(gather_rows(kept.values, step.sources)), how);
-  return attention.output.forward(attended.reshape({h.size(0), options.dim}));
 }
 
 Tensor IncrementalDecoder::update(std::int64_t index, const std::vector<std::int32_t>& nodes, const Step& step,
                                   const Tensor& h) {
   const nn::GraphTransformerLayer& layer = model_->transformer().layer(index);
-  const bool pre_norm = model_->transformer().options().layer.pre_norm;
-  const Tensor read = pre_norm ? layer.attention_norm.forward(h) : h;
+  const nn::GraphSelfAttention& attention = layer.attention;
   Kept& kept = kept_[static_cast<std::size_t>(index)];
-  copy_rows(layer.attention.key.forward(read), nodes, kept.keys);
-  copy_rows(layer.attention.value.forward(read), nodes, kept.values);
-
-  const Tensor attended = attend(layer.attention, kept, step, read);
-  if (pre_norm) {
-    const Tensor z = h + attended;
-    return z + layer.feed_forward.forward(layer.feed_forward_norm.forward(z));
-  }
-  const Tensor z = layer.attention_norm.forward(attended, h);
-  return layer.feed_forward_norm.forward(layer.feed_forward.forward(z), z);
+  return layer.forward_around(h, h, [&](const Tensor& read) {
+    const std::vector<Tensor> qkv =
+        linear_parts(read, {attention.query.part(), attention.key.part(), attention.value.part()});
+    copy_rows(qkv[1], nodes, kept.keys);
+    copy_rows(qkv[2], nodes, kept.values);
+    return attention.attend(step.graphs, qkv[0], gather_rows(kept.keys, step.sources),
+                            gather_rows(kept.values, step.sources), step.distances);
+  });
 }
 
 Tensor IncrementalDecoder::read(std::int32_t character) {

@@ -32,9 +32,9 @@ class IncrementalDecoder {
  private:
   /// The part of the graph that one token completes: from what is kept to the new nodes.
   struct Step {
-    std::vector<Graph> graphs;            ///< one, or one for each group of heads
-    Tensor sources;                       ///< nodes whose keys and values are read
-    std::vector<std::int32_t> distances;  ///< of the edges, for a learned reach
+    std::vector<Graph> graphs;  ///< one, or one for each group of heads
+    Tensor sources;             ///< nodes whose keys and values are read
+    Tensor distances;           ///< of the edges, for a learned reach; else undefined
     std::int64_t num_edges = 0;
   };
 
@@ -46,7 +46,6 @@ class IncrementalDecoder {
   Step step_for(const std::vector<std::int32_t>& nodes);
   /// One layer on the new nodes: keeps what others will read of them and returns what they become.
   Tensor update(std::int64_t layer, const std::vector<std::int32_t>& nodes, const Step& step, const Tensor& h);
-  Tensor attend(const nn::GraphSelfAttention& attention, const Kept& kept, const Step& step, const Tensor& h) const;
 
   const CharacterModel* model_;
   AttentionGraph graph_;

@@ -52,6 +52,11 @@ class GraphSelfAttention : public Module {
   /// and not at all if it is not.
   Tensor forward(std::span<const Graph> graphs, const Tensor& nodes, const AttentionRows& rows) const;
 
+  /// What follows the projections: queries [num_dst, dim], keys and values [num_src, dim] -> [num_dst, dim]. For those
+  /// who keep keys and values. Distances as in AttentionRows.
+  Tensor attend(std::span<const Graph> graphs, Tensor queries, Tensor keys, Tensor values,
+                const Tensor& distances = {}) const;
+
   /// How far each head reaches now: z in (0, max_span). ConfigError without a soft span.
   std::vector<double> spans() const;
   /// The mean of z over the heads, with gradient: what to add to the loss, times a small factor. ConfigError without a
@@ -65,7 +70,6 @@ class GraphSelfAttention : public Module {
   Tensor span_logits;    ///< [heads], z = max_span * sigmoid(logit), or undefined
 
  private:
-  Tensor attend(std::span<const Graph> graphs, std::vector<Tensor> qkv, const Tensor& distances) const;
   /// z of each head, [heads].
   Tensor reach() const;
   /// clip((ramp + z - distance) / ramp, 0, 1) of each edge and head.

@@ -40,6 +40,9 @@ class GraphTransformerLayer : public Module {
   Tensor forward(const LayerView& view, const Tensor& sources) const;
   /// One round: rows held before -> rows held after. `outside` are rows that are read in front of those held.
   Tensor forward(const Round& round, const Tensor& held, const Tensor& outside = {}) const;
+  /// The layer around any way of attending: h are the rows to update; attend gets the rows that `read` holds as the
+  /// attention sees them and gives one row for each of h.
+  Tensor forward_around(const Tensor& h, const Tensor& read, FunctionRef<Tensor(const Tensor&)> attend) const;
 
   GraphSelfAttention attention;
   FeedForward feed_forward;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "bough/core/parallel.h"
 #include "bough/core/random.h"
 #include "bough/nn/module.h"
 #include "bough/ops/matmul.h"
@@ -79,6 +80,11 @@ class Dropout : public Module {
  private:
   double p_;
 };
+
+/// A part of a layer with its residual connection: norm(x + dropout(part(read))) or, with pre_norm,
+/// x + dropout(part(norm(read))). `read` is x, or more rows than the part writes.
+Tensor residual(const LayerNorm& norm, const Dropout& dropout, bool pre_norm, const Tensor& x, const Tensor& read,
+                FunctionRef<Tensor(const Tensor&)> part);
 
 struct FeedForwardOptions {
   std::int64_t dim = 0;
