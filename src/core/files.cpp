@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -100,5 +101,16 @@ void AtomicFileWriter::commit() {
 void AtomicFileWriter::fail(const char* action, int error) const {
   throw IoError("write", fmt::format("'{}' could not be {}: {}", path_, action, std::strerror(error)));
 }
+
+FolderLock::FolderLock(const std::string& folder) : file_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+  if (file_ < 0) throw IoError("lock", fmt::format("'{}' cannot be opened: {}", folder, std::strerror(errno)));
+  if (::flock(file_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    ::close(file_);
+    throw IoError(
+        "lock", fmt::format("another process is writing into '{}'; wait for its end or choose another folder", folder));
+  }
+}
+
+FolderLock::~FolderLock() { ::close(file_); }
 
 }  // namespace bough

@@ -33,4 +33,18 @@ class AtomicFileWriter {
   int file_ = -1;
 };
 
+/// Keeps other processes that ask for the same out of a folder, until the object or the process ends; whoever dies
+/// leaves no lock behind. File systems that cannot lock folders let everybody in.
+class FolderLock {
+ public:
+  /// IoError if the folder cannot be opened or another process holds it.
+  explicit FolderLock(const std::string& folder);
+  ~FolderLock();
+  FolderLock(const FolderLock&) = delete;
+  FolderLock& operator=(const FolderLock&) = delete;
+
+ private:
+  int file_ = -1;
+};
+
 }  // namespace bough

@@ -15,6 +15,7 @@
 #include "bough/nn/optimizer.h"
 #include "bough/nn/options_json.h"
 #include "bough/nn/schedule.h"
+#include "bough/ops/arithmetic.h"
 #include "bough/ops/cross_entropy.h"
 #include "tasks/language_model/text_corpus.h"
 #include "tasks/language_model/windows.h"
@@ -36,7 +37,7 @@ class CharLmRun : public runner::TrainingRun {
   runner::RunFacts facts() const override;
   double step(std::int64_t step) override;
   json validate() override { return {{"valid_bpc", bits_per_character(valid_)}}; }
-  json test() override { return {{"bpc", bits_per_character(test_)}}; }
+  json test() override;
   void save(const std::string& path, std::map<std::string, std::string> notes) override;
   std::map<std::string, std::string> load(const std::string& path) override;
 
@@ -49,6 +50,7 @@ class CharLmRun : public runner::TrainingRun {
     return std::make_shared<const std::vector<std::int32_t>>(vocabulary.encode(text));
   }
   Tensor loss_of(const WindowBatch& batch, std::int64_t step) const;
+  Tensor prediction_loss(const WindowBatch& batch, std::int64_t step) const;
   double bits_per_character(const EvaluationWindows& windows);
   nn::CheckpointParts parts(std::map<std::string, std::string>& notes) {
     return {.optimizer = &optimizer_, .generator = &default_generator(), .metadata = &notes};
@@ -135,7 +137,23 @@ runner::RunFacts CharLmRun::facts() const {
           .memory_bytes = static_cast<std::int64_t>(4 * kept) + 16 * parameters};
 }
 
+json CharLmRun::test() {
+  json metrics = {{"bpc", bits_per_character(test_)}};
+  if (!model_options_.layer.soft_span) return metrics;
+  for (std::int64_t layer = 0; layer < model_options_.layers; ++layer) {
+    metrics["spans"].push_back(model_.transformer().layer(layer).attention.spans());
+  }
+  return metrics;
+}
+
 Tensor CharLmRun::loss_of(const WindowBatch& batch, std::int64_t step) const {
+  const Tensor loss = prediction_loss(batch, step);
+  const double weight = train_.number("span_weight");
+  if (!model_options_.layer.soft_span || weight == 0) return loss;
+  return loss + model_.transformer().span_penalty() * weight;
+}
+
+Tensor CharLmRun::prediction_loss(const WindowBatch& batch, std::int64_t step) const {
   const Tensor inputs = batch.inputs.to(device_), targets = batch.targets.to(device_);
   if (!auxiliary_.active(step)) return cross_entropy(model_.forward(graph_, inputs), targets);
   const std::vector<Tensor> scores = model_.forward_every_layer(graph_, inputs);

@@ -22,6 +22,11 @@ namespace {
 using nlohmann::json;
 namespace fs = std::filesystem;
 
+const std::string& created(const std::string& folder) {
+  fs::create_directories(folder);
+  return folder;
+}
+
 class Sweep {
  public:
   Sweep(const Experiment& experiment, const SweepOptions& options);
@@ -43,13 +48,17 @@ class Sweep {
 
   const Experiment& experiment_;
   const SweepOptions& options_;
+  FolderLock lock_;
   SweepObserver silent_;
   SweepObserver& observer_;
   SweepOutcome outcome_;
 };
 
 Sweep::Sweep(const Experiment& experiment, const SweepOptions& options)
-    : experiment_(experiment), options_(options), observer_(options.observer == nullptr ? silent_ : *options.observer) {
+    : experiment_(experiment),
+      options_(options),
+      lock_(created(options.folder)),
+      observer_(options.observer == nullptr ? silent_ : *options.observer) {
   const std::string path = (fs::path(options.folder) / "results.json").string();
   if (fs::exists(path)) outcome_.results = load_results(path);
   for (const PlannedRun& run : experiment.runs) {
@@ -87,7 +96,6 @@ std::vector<const RunPlan*> Sweep::pending(const std::vector<RunPlan>& plans) {
 
 SweepOutcome Sweep::run(const std::vector<RunPlan>& plans) {
   const InterruptGuard guard;
-  fs::create_directories(options_.folder);
   const std::string source = experiment_.source.dump(2) + "\n";
   AtomicFileWriter writer((fs::path(options_.folder) / "experiment.json").string());
   writer.write(source.data(), source.size());

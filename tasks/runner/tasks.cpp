@@ -44,6 +44,10 @@ std::vector<Parameter> training_parameters() {
       number_parameter("epsilon", "added to the root of Adam's second moment", {.initial = 1e-9, .minimum = 0}),
       number_parameter("weight_decay", "decoupled weight decay (AdamW); 0 = plain Adam",
                        {.initial = 0.0, .minimum = 0}),
+      number_parameter("span_weight",
+                       "what each character that the heads of an adaptive_span graph reach, on average, adds to the "
+                       "loss",
+                       {.initial = 0.0, .minimum = 0}),
       number_parameter("auxiliary_weight",
                        "weight of the losses of the layers below the last at the first step; 0 = none",
                        {.initial = 0.0, .minimum = 0}),

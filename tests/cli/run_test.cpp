@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include <csignal>
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/program.h"
@@ -87,6 +89,42 @@ TEST(Run, RecordsAFailedRunAndEndsWithOne) {
   EXPECT_THAT(result.errors, HasSubstr("1 of 2 runs failed"));
   EXPECT_EQ(metrics_in(folder.file("out"))["full"][0], "done");
   EXPECT_EQ(metrics_in(folder.file("out"))["star"][0], "failed");
+}
+
+/// Files of this process and of those it starts cannot grow beyond so many bytes: as on a full disk, writing fails.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit limit{.rlim_cur = bytes, .rlim_max = before_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FileSizeLimit() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+
+ private:
+  rlimit before_{};
+  void (*handler_)(int);
+};
+
+TEST(Run, SaysThatTheDiskIsFullAndGoesOnWhenItIsNot) {
+  const TemporaryFolder folder;
+  const std::vector<std::string> arguments{"run",    tiny, "--out", folder.file("out"),
+                                           "--jobs", "1",  "--set", R"(graph={"kind":"bpt","k":1})"};
+  {
+    const FileSizeLimit limit(16 * 1024);
+    const ProgramResult full = run_bough(arguments);
+    EXPECT_EQ(full.exit_code, 1);
+    EXPECT_THAT(full.errors, HasSubstr("checkpoint.safetensors' could not be written: File too large"));
+    EXPECT_EQ(metrics_in(folder.file("out")).at("bpt-k1")[0], "failed");
+  }
+  std::vector<std::string> again = arguments;
+  again.push_back("--resume");
+  const ProgramResult result = run_bough(again);
+  EXPECT_EQ(result.exit_code, 0) << result.errors;
+  EXPECT_EQ(metrics_in(folder.file("out")).at("bpt-k1")[0], "done");
 }
 
 TEST(Run, ADryRunPrintsThePlanAndWritesNothing) {

@@ -68,6 +68,19 @@ TEST(ReportPage, ThePointsInTheBrowserAreTheNumbersOfTheResults) {
   EXPECT_EQ(shown["curves"][0][1][1], json::array({10, 0.68 + 0.01}));
 }
 
+TEST(ReportPage, PlotsAgainstTheLengthAppearWhereThereAreSeveral) {
+  const std::string question = R"(
+    const chart = Chart.getChart("speed-by-length");
+    return {shown: getComputedStyle(document.getElementById("length-part")).display !== "none",
+            points: chart ? chart.data.datasets.map((set) => [set.label, set.data.map((point) => [point.x, point.y])]) : []};)";
+  const json without = asked_in_browser(to_html(summarize(runner::sample_results())), question);
+  EXPECT_EQ(without["shown"], false);
+  const json with = asked_in_browser(to_html(summarize(runner::sample_of_two_lengths())), question);
+  EXPECT_EQ(with["shown"], true);
+  ASSERT_EQ(with["points"].size(), 3u);
+  EXPECT_EQ(with["points"][0], json::parse(R"(["window-width20", [[256, 30015], [512, 30015]]])"));
+}
+
 TEST(ReportPage, FitsAPhoneAndAnswersTheArrowKeys) {
   const json shown = asked_in_browser(to_html(summarize(runner::sample_results())), R"(
     const canvas = document.getElementById("quality");

@@ -75,7 +75,28 @@ TEST(Report, NoRunsAtAllStillMakeAReport) {
   const Summary summary = summarize(empty);
   EXPECT_EQ(plot_text(summary), "");
   EXPECT_NE(to_html(summary).find("</html>"), std::string::npos);
-  EXPECT_THAT(to_svg(summary), HasSubstr("</svg>"));
+  EXPECT_THAT(to_svg(quality_by_degree(summary), summary.results.name), HasSubstr("</svg>"));
+}
+
+TEST(Report, SeveralLengthsGetPlotsOfTheirOwn) {
+  const Summary one_length = summarize(runner::sample_results());
+  EXPECT_EQ(plots_of(one_length).size(), 3u);
+  const Summary summary = summarize(runner::sample_of_two_lengths());
+  const std::vector<Plot> plots = plots_of(summary);
+  ASSERT_EQ(plots.size(), 6u);
+  const Plot& speed = plots[4];
+  EXPECT_EQ(speed.name, "speed_by_length");
+  ASSERT_EQ(speed.series.size(), 3u) << "a line for each graph";
+  EXPECT_EQ(speed.series[0].name, "window-width20");
+  ASSERT_EQ(speed.series[0].points.size(), 2u);
+  EXPECT_EQ(speed.series[0].points[1].x, 512);
+  EXPECT_EQ(speed.series[0].points[1].y.mean, 30015);
+  EXPECT_EQ(plots[0].series.size(), 4u) << "no line joins points of different lengths";
+  for (const Finding& finding : summary.findings) EXPECT_THAT(finding.text, HasSubstr("length "));
+
+  const test::TemporaryFolder folder;
+  write_report(summary, folder.file(""));
+  EXPECT_THAT(test::file_content(folder.file("memory_by_length.svg")), HasSubstr("context length"));
 }
 
 TEST(Combine, TellsExperimentsApartAndRefusesDifferentMetrics) {
@@ -84,7 +105,8 @@ TEST(Combine, TellsExperimentsApartAndRefusesDifferentMetrics) {
   other.name = "second";
   const Summary summary = summarize(combine({one, other}));
   EXPECT_EQ(summary.points.size(), 6u);
-  EXPECT_THAT(summary.patterns(), ::testing::Contains("bpt, second"));
+  EXPECT_THAT(quality_by_degree(summary).series,
+              ::testing::Contains(::testing::Field(&PlotSeries::name, "bpt, second")));
   other.metric.name = "accuracy";
   EXPECT_THROW(combine({one, other}), ConfigError);
 }

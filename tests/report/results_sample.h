@@ -41,4 +41,16 @@ inline Results sample_results() {
   return results;
 }
 
+/// The same again with twice the length.
+inline Results sample_of_two_lengths() {
+  Results results = sample_results();
+  const std::vector<RunResult> first = results.runs;
+  for (RunResult run : first) {
+    run.name += "-length512";
+    run.settings["task.length"] = run.config["task"]["length"] = run.facts.length = 512;
+    results.runs.push_back(run);
+  }
+  return results;
+}
+
 }  // namespace bough::runner

@@ -4,11 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
+#include <filesystem>
 #include <sstream>
 
 #include "bough/core/errors.h"
 #include "bough/core/parallel.h"
 #include "bough/nn/checkpoint.h"
+#include "src/core/files.h"
 #include "tests/support/files.h"
 
 namespace bough::runner {
@@ -143,6 +145,54 @@ TEST(RunExperiment, RecordsARunThatCannotStartOrWhoseLossExplodesAndGoesOn) {
   const RunResult& exploded = *results.find("bpt-learning_rate1e_30");
   EXPECT_EQ(exploded.status, RunStatus::failed);
   EXPECT_THAT(exploded.error, ::testing::AnyOf(HasSubstr("loss of step"), HasSubstr("norm")));
+}
+
+TEST(RunExperiment, RecordsAWorkerThatIsKilledAndFinishesItLater) {
+  const test::TemporaryFolder folder;
+  json source = tiny();
+  source["sweep"] = {{"train.seed", {1, 2}}};
+  const std::string deadly = folder.file("deadly");
+  test::write_file(deadly, "#!/bin/sh\nkill -9 $$\n");
+  std::filesystem::permissions(deadly, std::filesystem::perms::owner_all);
+  const SweepOutcome outcome = run(source, folder.file("out"), {.jobs = 2, .worker_program = deadly});
+  EXPECT_EQ(outcome.failed, 2);
+  for (const RunResult& one : load_results(folder.file("out/results.json")).runs) {
+    EXPECT_EQ(one.status, RunStatus::failed);
+    EXPECT_THAT(one.error, HasSubstr("signal 9"));
+  }
+  const SweepOutcome again = run(source, folder.file("out"), {.resume = true});
+  EXPECT_EQ(again.failed, 0);
+  for (const RunResult& one : again.results.runs) EXPECT_EQ(one.status, RunStatus::done);
+}
+
+TEST(RunExperiment, LeavesAFolderAloneThatAnotherRunWritesTo) {
+  const test::TemporaryFolder folder;
+  std::filesystem::create_directory(folder.file("out"));
+  {
+    const FolderLock other(folder.file("out"));
+    EXPECT_THROW(run(tiny(), folder.file("out")), IoError);
+    EXPECT_TRUE(std::filesystem::is_empty(folder.file("out")));
+  }
+  EXPECT_EQ(run(tiny(), folder.file("out")).failed, 0);
+}
+
+TEST(RunExperiment, TellsHowFarTheHeadsOfAnAdaptiveSpanReachAndAPenaltyPullsThemIn) {
+  const test::TemporaryFolder folder;
+  json source = tiny();
+  source["graph"] = {{"kind", "adaptive_span"}, {"max_span", 20}};
+  source["train"]["steps"] = 60;
+  source["train"]["learning_rate"] = 0.05;
+  source["sweep"] = {{"train.span_weight", {0.0, 1.0}}};
+  const SweepOutcome outcome = run(source, folder.file("out"));
+  ASSERT_EQ(outcome.failed, 0);
+  std::vector<double> reach;
+  for (const RunResult& one : outcome.results.runs) {
+    const json& spans = one.metrics.at("spans");
+    ASSERT_EQ(spans.size(), 2u) << "one row for each layer";
+    ASSERT_EQ(spans[0].size(), 2u) << "one number for each head";
+    reach.push_back(spans[0][0]);
+  }
+  EXPECT_LT(reach[1], 0.8 * reach[0]);
 }
 
 TEST(RunExperiment, ReadsTextFilesAndSaysWhereItLookedForAMissingOne) {

@@ -93,7 +93,9 @@ void write_report(const Summary& summary, const std::string& folder) {
   write_file(place / "summary.csv", to_csv(summary));
   write_file(place / "summary.json",
              to_json(summary).dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
-  write_file(place / "quality.svg", to_svg(summary));
+  for (const Plot& plot : plots_of(summary)) {
+    write_file(place / (plot.name + ".svg"), to_svg(plot, summary.results.name));
+  }
   write_file(place / "report.html", to_html(summary));
 }
 

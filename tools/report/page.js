@@ -156,28 +156,30 @@ function curveSets() {
   }));
 }
 
-function byLength() {
+function byLength(value) {
   const labels = [...new Set(data.points.map((point) => point.label))];
   return labels.map((label, index) => ({
     label,
     ...look(index),
-    data: data.points.filter((point) => point.label === label)
-      .map((point) => ({x: point.length, y: point.metric.mean, deviation: point.metric.deviation, label})),
+    data: data.points.filter((point) => point.label === label).map((point) => ({x: point.length, label, ...value(point)})),
   }));
 }
 
 function drawAll() {
   for (const chart of charts.splice(0)) chart.destroy();
-  const degree = {title: "attention degree", logarithmic: true};
-  const quality = byDegree((point) => ({y: point.metric.mean, deviation: point.metric.deviation}));
-  draw("quality", [...quality, ...bounds(data.points.map((point) => point.degree))], degree, {title: data.metric.label});
+  const degree = {title: "attention degree", logarithmic: true}, length = {title: "context length", logarithmic: true};
+  const quality = (point) => ({y: point.metric.mean, deviation: point.metric.deviation});
+  const speed = (point) => ({y: point.tokens_per_second.mean, deviation: point.tokens_per_second.deviation});
+  const memory = (point) => ({y: point.memory_bytes.mean / 1e6, deviation: point.memory_bytes.deviation / 1e6});
+  draw("quality", [...byDegree(quality), ...bounds(data.points.map((point) => point.degree))], degree, {title: data.metric.label});
   draw("curves", curveSets(), {title: "step"}, {title: `${data.metric.label}, validation`});
-  draw("speed", byDegree((point) => ({y: point.tokens_per_second.mean, deviation: point.tokens_per_second.deviation})), degree, {title: "tokens a second"});
-  draw("memory", byDegree((point) => ({y: point.memory_bytes.mean / 1e6, deviation: point.memory_bytes.deviation / 1e6})), degree, {title: "peak memory, MB"});
-  if (lengths.length > 1) {
-    document.getElementById("length-part").hidden = false;
-    draw("length", byLength(), {title: "context length", logarithmic: true}, {title: data.metric.label});
-  }
+  draw("speed", byDegree(speed), degree, {title: "tokens a second"});
+  draw("memory", byDegree(memory), degree, {title: "peak memory, MB"});
+  if (lengths.length < 2) return;
+  document.getElementById("length-part").hidden = false;
+  draw("quality-by-length", [...byLength(quality), ...bounds(lengths)], length, {title: data.metric.label});
+  draw("speed-by-length", byLength(speed), length, {title: "tokens a second"});
+  draw("memory-by-length", byLength(memory), length, {title: "peak memory, MB"});
 }
 
 drawAll();

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "tools/report/plot.h"
 #include "tools/report/summary.h"
 
 namespace bough::report {
@@ -15,12 +16,12 @@ std::string findings_text(const Summary& summary);
 std::string to_csv(const Summary& summary);
 /// Points, bounds, findings and learning curves for programs, and for the page.
 nlohmann::ordered_json to_json(const Summary& summary);
-/// Quality against degree, with error bars over seeds; readable in light and dark.
-std::string to_svg(const Summary& summary);
+/// With error bars over seeds; readable in light and dark.
+std::string to_svg(const Plot& plot, const std::string& experiment);
 /// One page that needs nothing else: plots, table, graphs, configuration, how to repeat it.
 std::string to_html(const Summary& summary);
 
-/// summary.csv, summary.json, quality.svg and report.html in the folder.
+/// summary.csv, summary.json, report.html and one SVG for each plot (quality.svg, ...) in the folder.
 void write_report(const Summary& summary, const std::string& folder);
 
 /// A colour that people who cannot tell red from green see apart, and the dash of its line: never colour alone.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "bough/core/errors.h"
 
@@ -73,8 +74,8 @@ Finding compare(const Point& one, const Point& other, bool lower_is_better) {
   finding.clear = one.metric.count > 1 && other.metric.count > 1 &&
                   std::abs(difference) > one.metric.deviation + other.metric.deviation;
   finding.text =
-      fmt::format("{} (degree {:.1f}): {} against {} for {} (degree {:.1f}): {}{}", one.label, one.degree,
-                  with_deviation(one.metric), with_deviation(other.metric), other.label, other.degree,
+      fmt::format("{} (length {}, degree {:.1f}): {} against {} for {} (degree {:.1f}): {}{}", one.label, one.length,
+                  one.degree, with_deviation(one.metric), with_deviation(other.metric), other.label, other.degree,
                   finding.ahead ? "better" : "not better", finding.clear ? "" : ", by less than the seeds scatter");
   return finding;
 }
@@ -110,12 +111,10 @@ Statistic statistic_of(const std::vector<double>& values) {
   return result;
 }
 
-std::vector<std::string> Summary::patterns() const {
-  std::vector<std::string> names;
-  for (const Point& point : points) {
-    if (std::ranges::find(names, point.pattern) == names.end()) names.push_back(point.pattern);
-  }
-  return names;
+std::vector<std::int64_t> Summary::lengths() const {
+  std::set<std::int64_t> lengths;
+  for (const Point& point : points) lengths.insert(point.length);
+  return {lengths.begin(), lengths.end()};
 }
 
 Summary summarize(runner::Results results) {
@@ -128,6 +127,9 @@ Summary summarize(runner::Results results) {
   std::ranges::sort(summary.points, [](const Point& a, const Point& b) {
     return std::tie(a.length, a.degree, a.label) < std::tie(b.length, b.degree, b.label);
   });
+  if (summary.lengths().size() > 1) {
+    for (Point& point : summary.points) point.pattern += fmt::format(", length {}", point.length);
+  }
   summary.findings = find(summary.points, results.metric.lower_is_better);
   summary.results = std::move(results);
   return summary;

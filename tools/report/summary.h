@@ -20,7 +20,7 @@ Statistic statistic_of(const std::vector<double>& values);
 /// One setting, over its seeds.
 struct Point {
   std::string label;    ///< "bpt-k4"
-  std::string pattern;  ///< "bpt", and what else is swept: the points of one pattern make a line
+  std::string pattern;  ///< "bpt", and what else is swept, the length too: the points of one pattern make a line
   nlohmann::json graph;
   double degree = 0;
   std::int64_t length = 0, num_edges = 0, num_nodes = 0, parameters = 0;
@@ -40,7 +40,7 @@ struct Summary {
   std::vector<Point> points;  ///< of runs that are done, by length, then degree
   std::vector<Finding> findings;
 
-  std::vector<std::string> patterns() const;  ///< in order of appearance
+  std::vector<std::int64_t> lengths() const;  ///< all different ones, ascending
 };
 
 Summary summarize(runner::Results results);

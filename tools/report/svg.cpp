@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "src/core/markup.h"
-#include "tools/report/axis.h"
+#include "tools/report/plot.h"
 #include "tools/report/report.h"
 
 namespace bough::report {
@@ -11,10 +11,11 @@ namespace {
 
 constexpr double width = 760, height = 480, left = 64, right = 190, top = 44, bottom = 56;
 
-/// One plot: the area inside the axes, and where values fall in it.
+/// The area inside the axes, and where values fall in it.
 class Drawing {
  public:
-  explicit Drawing(const Summary& summary) : summary_(summary), range_(plot_range(summary)) {}
+  Drawing(const Plot& plot, const std::string& experiment)
+      : plot_(plot), experiment_(experiment), range_(plot_range(plot)) {}
 
   std::string draw() {
     text_ = fmt::format(
@@ -22,18 +23,17 @@ class Drawing {
         "font-size=\"13\">\n<style>text {{ fill: #222 }} .axis {{ stroke: #888 }} .grid {{ stroke: #8884 }} .back {{ "
         "fill: "
         "#fff }} @media (prefers-color-scheme: dark) {{ text {{ fill: #eee }} .back {{ fill: #181a1b }} }}</style>\n"
-        "<title>{} against attention degree</title>\n<rect class=\"back\" width=\"{}\" height=\"{}\"/>\n",
-        width, height, escape_xml(summary_.results.metric.label), width, height);
-    text_at(left, 24, summary_.results.name + ": " + summary_.results.metric.label + " against attention degree");
+        "<title>{}</title>\n<rect class=\"back\" width=\"{}\" height=\"{}\"/>\n",
+        width, height, escape_xml(plot_.title), width, height);
+    text_at(left, 24, experiment_ + ": " + plot_.title);
     axes();
     bounds();
-    const std::vector<std::string> patterns = summary_.patterns();
-    for (std::size_t i = 0; i < patterns.size(); ++i) series(i, patterns[i]);
+    for (std::size_t i = 0; i < plot_.series.size(); ++i) series(i, plot_.series[i]);
     return text_ + "</svg>\n";
   }
 
  private:
-  double x(double degree) const { return left + range_.x_share(degree) * (width - left - right); }
+  double x(double value) const { return left + range_.x_share(value) * (width - left - right); }
   double y(double value) const { return height - bottom - range_.y_share(value) * (height - top - bottom); }
 
   void line(const char* extra, double x1, double y1, double x2, double y2) {
@@ -49,41 +49,39 @@ class Drawing {
       line("class=\"grid\"", left, y(value), width - right, y(value));
       text_at(left - 8, y(value) + 4, fmt::format("{:.4g}", value), "end");
     }
-    for (const double degree : powers_of_two(range_.x_low, range_.x_high)) {
-      line("class=\"grid\"", x(degree), top, x(degree), height - bottom);
-      text_at(x(degree), height - bottom + 18, fmt::format("{:.4g}", degree), "middle");
+    for (const double value : powers_of_two(range_.x_low, range_.x_high)) {
+      line("class=\"grid\"", x(value), top, x(value), height - bottom);
+      text_at(x(value), height - bottom + 18, fmt::format("{:.4g}", value), "middle");
     }
     line("class=\"axis\"", left, height - bottom, width - right, height - bottom);
     line("class=\"axis\"", left, top, left, height - bottom);
-    text_at((left + width - right) / 2, height - 14, "attention degree (mean in-edges of a token)", "middle");
+    text_at((left + width - right) / 2, height - 14, plot_.x_title, "middle");
   }
 
   void bounds() {
-    for (const runner::Bound& bound : summary_.results.bounds) {
+    for (const runner::Bound& bound : plot_.bounds) {
       line("stroke=\"#888\" stroke-dasharray=\"3 3\"", left, y(bound.value), width - right, y(bound.value));
       text_at(width - right + 6, y(bound.value) + 4, fmt::format("{} {:.3f}", bound.name, bound.value));
     }
   }
 
-  void series(std::size_t index, const std::string& pattern) {
+  void series(std::size_t index, const PlotSeries& series) {
     const SeriesStyle style = style_of(index);
     std::string path;
-    for (const Point& point : summary_.points) {
-      if (point.pattern != pattern) continue;
-      path += fmt::format("{}{:.1f} {:.1f} ", path.empty() ? "M" : "L", x(point.degree), y(point.metric.mean));
-      const double low = y(point.metric.mean - point.metric.deviation),
-                   high = y(point.metric.mean + point.metric.deviation);
-      if (point.metric.count > 1) {
-        line(fmt::format("stroke=\"{}\"", style.colour).c_str(), x(point.degree), low, x(point.degree), high);
+    for (const PlotPoint& point : series.points) {
+      path += fmt::format("{}{:.1f} {:.1f} ", path.empty() ? "M" : "L", x(point.x), y(point.y.mean));
+      const double low = y(point.y.mean - point.y.deviation), high = y(point.y.mean + point.y.deviation);
+      if (point.y.count > 1) {
+        line(fmt::format("stroke=\"{}\"", style.colour).c_str(), x(point.x), low, x(point.x), high);
       }
-      marker(index, x(point.degree), y(point.metric.mean),
-             fmt::format("{}: {:.4f} at degree {:.2f}", point.label, point.metric.mean, point.degree));
+      marker(index, x(point.x), y(point.y.mean),
+             fmt::format("{}: {:.5g} at {:.4g}", point.label, point.y.mean, point.x));
     }
     text_ += fmt::format("<path d=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"2\" stroke-dasharray=\"{}\"/>\n",
                          path, style.colour, style.dash);
     const double at = top + 8 + 22 * static_cast<double>(index);
-    marker(index, width - right + 14, at, pattern);
-    text_at(width - right + 28, at + 4, pattern);
+    marker(index, width - right + 14, at, series.name);
+    text_at(width - right + 28, at + 4, series.name);
   }
 
   /// A shape of its own for each series.
@@ -102,13 +100,14 @@ class Drawing {
                     at_x, at_y, colour, colour, escape_xml(title), shapes[index % std::size(shapes)]);
   }
 
-  const Summary& summary_;
+  const Plot& plot_;
+  const std::string& experiment_;
   PlotRange range_;
   std::string text_;
 };
 
 }  // namespace
 
-std::string to_svg(const Summary& summary) { return Drawing(summary).draw(); }
+std::string to_svg(const Plot& plot, const std::string& experiment) { return Drawing(plot, experiment).draw(); }
 
 }  // namespace bough::report

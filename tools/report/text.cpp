@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tools/report/axis.h"
 #include "tools/report/report.h"
 
 namespace bough::report {
@@ -47,35 +46,38 @@ std::string table_text(const Summary& summary) {
 }
 
 std::string plot_text(const Summary& summary, int width, int height) {
-  const PlotRange range = plot_range(summary);
   if (summary.points.empty()) return "";
+  const Plot plot = quality_by_degree(summary);
+  const PlotRange range = plot_range(plot);
   std::vector<std::string> rows(static_cast<std::size_t>(height), std::string(static_cast<std::size_t>(width), ' '));
   const auto place = [](double share, int cells) {
     return static_cast<std::size_t>(std::clamp<double>(std::lround(share * (cells - 1)), 0, cells - 1));
   };
   const auto row_of = [&](double value) { return place(1 - range.y_share(value), height); };
-  for (const runner::Bound& bound : summary.results.bounds) {
+  for (const runner::Bound& bound : plot.bounds) {
     for (char& cell : rows[row_of(bound.value)]) cell = '-';
   }
-  const std::vector<std::string> patterns = summary.patterns();
-  for (const Point& point : summary.points) {
-    const auto series = static_cast<std::size_t>(std::ranges::find(patterns, point.pattern) - patterns.begin());
-    const std::size_t column = place(range.x_share(point.degree), width);
-    if (point.metric.count > 1) {
-      const std::size_t top = row_of(point.metric.mean + point.metric.deviation);
-      const std::size_t bottom = row_of(point.metric.mean - point.metric.deviation);
-      for (std::size_t row = top; row <= bottom; ++row) rows[row][column] = '|';
+  for (std::size_t i = 0; i < plot.series.size(); ++i) {
+    for (const PlotPoint& point : plot.series[i].points) {
+      const std::size_t column = place(range.x_share(point.x), width);
+      if (point.y.count > 1) {
+        const std::size_t top = row_of(point.y.mean + point.y.deviation);
+        const std::size_t bottom = row_of(point.y.mean - point.y.deviation);
+        for (std::size_t row = top; row <= bottom; ++row) rows[row][column] = '|';
+      }
+      rows[row_of(point.y.mean)][column] = style_of(i).mark;
     }
-    rows[row_of(point.metric.mean)][column] = style_of(series).mark;
   }
-  std::string text = fmt::format("{} against attention degree (logarithmic)\n", summary.results.metric.label);
+  std::string text = plot.title + " (logarithmic)\n";
   for (int row = 0; row < height; ++row) {
     const double value = range.y_low + (range.y_high - range.y_low) * (1 - static_cast<double>(row) / (height - 1));
     text += fmt::format("{:>8.3f} |{}\n", value, rows[static_cast<std::size_t>(row)]);
   }
   text += fmt::format("{:>8} +{:->{}}\n{:>8}  {:<{}.1f}{:>{}.1f}\n", "", "", width, "", range.x_low, width / 2,
                       range.x_high, width - width / 2);
-  for (std::size_t i = 0; i < patterns.size(); ++i) text += fmt::format("  {} {}", style_of(i).mark, patterns[i]);
+  for (std::size_t i = 0; i < plot.series.size(); ++i) {
+    text += fmt::format("  {} {}", style_of(i).mark, plot.series[i].name);
+  }
   for (const runner::Bound& bound : summary.results.bounds)
     text += fmt::format("  --- {} {:.3f}", bound.name, bound.value);
   return text + "\n";
