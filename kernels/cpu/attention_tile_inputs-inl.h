@@ -16,7 +16,7 @@
 
 #include "graph/plan/attention_plan.h"
 #include "kernels/cpu/attention_tile-inl.h"
-#include "kernels/cpu/graph_attention.h"
+#include "kernels/attention_views.h"
 #include "kernels/cpu/scratch.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -14,7 +14,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "kernels/cpu/graph_attention.h"
+#include "kernels/attention_views.h"
 #include "kernels/cpu/graph_attention_rows.h"
 #include "kernels/cpu/simd_math-inl.h"
 

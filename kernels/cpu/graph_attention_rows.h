@@ -1,7 +1,11 @@
 #pragma once
 
+#include <span>
+
+#include "bough/graph/graph.h"
 #include "graph/plan/row_schedule.h"
-#include "kernels/cpu/graph_attention.h"
+#include "kernels/attention_views.h"
+#include "kernels/on_device.h"
 
 /// Graph attention one row at a time, all heads together: for any graph and all options.
 namespace bough {

@@ -1,7 +1,8 @@
 #pragma once
 
 #include "graph/plan/attention_plan.h"
-#include "kernels/cpu/graph_attention.h"
+#include "kernels/attention_views.h"
+#include "kernels/on_device.h"
 
 /// Graph attention on the tiles of a plan, one head at a time. Takes relation keys and dropout, no other options; the
 /// rows that the plan leaves out are not touched.

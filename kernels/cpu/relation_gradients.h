@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "kernels/cpu/graph_attention.h"
+#include "kernels/attention_views.h"
 #include "kernels/cpu/scratch.h"
 
 namespace bough {

@@ -33,7 +33,9 @@ void SharedMemory::read(std::int64_t index, const Moment& now, const std::source
                                   "wrote it at {}",
                                   now.thread, index, element.written.thread, site_name(element.writer)));
   }
-  if (element.read.thread < 0 || element.read.block_syncs < now.block_syncs) {
+  const bool behind_warp_sync =
+      !element.several_warps && element.read.warp() == now.warp() && element.read.warp_syncs < now.warp_syncs;
+  if (element.read.thread < 0 || element.read.block_syncs < now.block_syncs || behind_warp_sync) {
     element.several_warps = element.several_threads = false;
   } else {
     element.several_warps = element.several_warps || element.read.warp() != now.warp();

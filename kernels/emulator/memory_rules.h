@@ -48,8 +48,8 @@ class SharedMemory {
     std::source_location writer;
     Moment read;  ///< the last one
     std::source_location reader;
-    bool several_warps = false;  ///< have read since the last barrier of the block
-    bool several_threads = false;
+    bool several_warps = false;    ///< have read since the last barrier of the block
+    bool several_threads = false;  ///< have read since the last barrier of the reading warp
   };
 
   Element& at(std::int64_t index, const Moment& now, const std::source_location& site);

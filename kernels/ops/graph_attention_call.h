@@ -5,7 +5,8 @@
 #include <vector>
 
 #include "bough/ops/graph_attention.h"
-#include "kernels/cpu/graph_attention.h"
+#include "kernels/attention_views.h"
+#include "kernels/on_device.h"
 
 /// A checked call of graph_attention, and its tensors as kernels want to see them.
 namespace bough {

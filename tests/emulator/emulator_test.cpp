@@ -166,6 +166,20 @@ TEST(EmulatorRules, AWarpBarrierOrdersItsLanesOnly) {
   EXPECT_THAT(fault_of(launch, body), HasSubstr("block 1"));
 }
 
+TEST(EmulatorRules, LanesThatTakeTurnsBehindWarpBarriersAreInOrder) {
+  const auto body = [](auto& c) {
+    const auto memory = c.template shared<int>(1);
+    if (c.lane() == 0) memory.set(0, 0);
+    c.sync_warp();
+    for (int turn = 0; turn < 3; ++turn) {
+      if (c.lane() == turn) memory.set(0, memory.get(0) + 1);
+      c.sync_warp();
+    }
+    EXPECT_EQ(memory.get(0), 3);
+  };
+  EXPECT_NO_THROW(Queue().launch({.name = "turns", .num_blocks = 1, .block_size = 32, .shared_bytes = 16}, body));
+}
+
 TEST(EmulatorRules, AShuffleDoesNotOrderMemory) {
   const auto body = [](auto& c) {
     const auto memory = c.template shared<int>(32);

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "kernels/cpu/graph_attention.h"
+#include "kernels/attention_views.h"
 #include "kernels/reference/graph_attention.h"
 #include "tests/kernels/graph_attention_cases.h"
 #include "tests/support/compare.h"

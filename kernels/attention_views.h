@@ -1,13 +1,11 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 
+#include "bough/core/host_device.h"
 #include "bough/core/random.h"
-#include "bough/graph/graph.h"
-#include "graph/plan/row_schedule.h"
-#include "kernels/on_device.h"
 
+/// The tensors of graph attention as kernels of every backend see them.
 namespace bough {
 
 /// Vectors addressed by row and head: a tensor [rows, heads, width], a part of its heads, or a table that all heads
@@ -18,8 +16,10 @@ struct HeadRows {
   std::int64_t row_stride = 0;
   std::int64_t head_stride = 0;
 
-  explicit operator bool() const { return data != nullptr; }
-  T* operator()(std::int64_t row, std::int64_t head) const { return data + row * row_stride + head * head_stride; }
+  BOUGH_HOST_DEVICE explicit operator bool() const { return data != nullptr; }
+  BOUGH_HOST_DEVICE T* operator()(std::int64_t row, std::int64_t head) const {
+    return data + row * row_stride + head * head_stride;
+  }
 };
 
 /// Which attention weights are dropped: a pure function, so that every kernel and the backward pass agree.
@@ -29,18 +29,21 @@ struct AttentionDropout {
   RandomStream stream = {};
   std::int32_t first_head = 0;  ///< heads of a group are numbered from here
 
-  bool active() const { return threshold != 0; }
+  BOUGH_HOST_DEVICE bool active() const { return threshold != 0; }
   /// The counter of four neighbouring sources 4b .. 4b+3; `ordinal` tells parallel edges apart.
-  std::uint32_t last_counter(std::int64_t head, std::uint32_t ordinal) const {
+  BOUGH_HOST_DEVICE std::uint32_t last_counter(std::int64_t head, std::uint32_t ordinal) const {
     return static_cast<std::uint32_t>(stream.stream >> 32) ^
            (static_cast<std::uint32_t>(first_head + head) | ordinal << 16);
   }
-  bool keeps(std::int32_t src, std::int32_t dst, std::int64_t head, std::uint32_t ordinal) const {
+  BOUGH_HOST_DEVICE bool keeps(std::int32_t src, std::int32_t dst, std::int64_t head, std::uint32_t ordinal) const {
     const auto numbers =
         philox4x32({static_cast<std::uint32_t>(src) / 4, static_cast<std::uint32_t>(dst),
                     static_cast<std::uint32_t>(stream.stream), last_counter(head, ordinal)},
                    {static_cast<std::uint32_t>(stream.seed), static_cast<std::uint32_t>(stream.seed >> 32)});
-    return numbers[static_cast<std::uint32_t>(src) % 4] >= threshold;
+    // Chosen by comparisons: an index known at run time only would put the numbers into memory on a GPU.
+    const std::uint32_t place = static_cast<std::uint32_t>(src) % 4;
+    const std::uint32_t lower = place == 0 ? numbers[0] : numbers[1], upper = place == 2 ? numbers[2] : numbers[3];
+    return (place < 2 ? lower : upper) >= threshold;
   }
 };
 
@@ -54,7 +57,7 @@ struct AttentionInputs {
   T scale = 1;
   AttentionDropout dropout;
 
-  bool uses_relations() const { return relation_keys || relation_values || relation_bias; }
+  BOUGH_HOST_DEVICE bool uses_relations() const { return relation_keys || relation_values || relation_bias; }
 };
 
 template <typename T>
@@ -69,7 +72,7 @@ template <typename T>
 struct RelationTables {
   HeadRows<T> keys, values, bias;
 
-  explicit operator bool() const { return keys || values || bias; }
+  BOUGH_HOST_DEVICE explicit operator bool() const { return keys || values || bias; }
 };
 
 /// Gradients; those that nobody wants are empty. Every row is written, also where no edge is.

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+
+#include "bough/core/errors.h"
+#include "kernels/attention_views.h"
+#include "kernels/simt/fragment.h"
+
+/// Which kernel of graph attention takes a call.
+namespace bough::simt {
+
+/// Packs of 16 bytes.
+template <typename T>
+inline constexpr int pack_size = 16 / static_cast<int>(sizeof(T));
+
+/// Largest score and total of a segment stand before its sums, which begin at a pack.
+template <typename T>
+inline constexpr std::int64_t partial_header = pack_size<T>;
+
+/// Whether every vector of the rows begins at a pack.
+template <typename T>
+bool in_packs(const HeadRows<T>& rows) {
+  const auto address = reinterpret_cast<std::uintptr_t>(rows.data);
+  return address % 16 == 0 && rows.row_stride % pack_size<T> == 0 && rows.head_stride % pack_size<T> == 0;
+}
+
+/// Calls f(Share) for the widths of the vectors: small groups that read packs where everything is aligned, whole warps
+/// that read single numbers otherwise. `written` are vectors that the kernel writes. DeviceError above 512.
+template <typename T, typename F>
+void with_share(const char* where, const AttentionInputs<T>& in, std::initializer_list<HeadRows<T>> written,
+                const F& f) {
+  const std::int64_t width = in.width > in.value_width ? in.width : in.value_width;
+  bool packs = in.width % pack_size<T> == 0 && in.value_width % pack_size<T> == 0 && in_packs(in.q) && in_packs(in.k) &&
+               in_packs(in.v) && in_packs(in.relation_keys) && in_packs(in.relation_values);
+  for (const HeadRows<T>& rows : written) packs = packs && in_packs(rows);
+  using Narrow = Share<8, 8, pack_size<T>>;
+  using Middle = Share<16, 8, pack_size<T>>;
+  using Wide = Share<32, 4, 1>;
+  using Widest = Share<32, 16, 1>;
+  if (packs && width <= Narrow::most_features) return f(Narrow{});
+  if (packs && width <= Middle::most_features) return f(Middle{});
+  if (width <= Wide::most_features) return f(Wide{});
+  if (width <= Widest::most_features) return f(Widest{});
+  throw DeviceError(where, "takes heads of up to " + std::to_string(Widest::most_features) +
+                               " features on a GPU, these have " + std::to_string(width) +
+                               "; use more heads, or Device::cpu()");
+}
+
+}  // namespace bough::simt

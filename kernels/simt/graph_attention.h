@@ -1,0 +1,226 @@
+#pragma once
+
+#include <cmath>
+#include <limits>
+
+#include "bough/core/errors.h"
+#include "kernels/attention_views.h"
+#include "kernels/simt/attention_share.h"
+#include "kernels/simt/fragment.h"
+#include "kernels/simt/row_items.h"
+
+/// Graph attention: a warp for each row and head, in groups of lanes that take edges in turn. No group waits for
+/// another before the end of the row, where their states are merged. Rows with very many edges are cut into segments
+/// whose states are merged by a second kernel, in order.
+namespace bough::simt {
+
+/// What an edge needs besides its vectors.
+template <typename T>
+struct AttentionEdge {
+  std::int32_t neighbour = 0;
+  std::int32_t id = 0;    ///< read only if something is addressed by it
+  std::int32_t type = 0;  ///< the same
+};
+
+template <typename T, typename Context>
+BOUGH_DEVICE AttentionEdge<T> load_edge(Context& context, const EdgeView& edges, const AttentionInputs<T>& in,
+                                        std::int64_t position, bool needs_id) {
+  AttentionEdge<T> edge;
+  edge.neighbour = context.load(edges.neighbours + position);
+  const bool typed = in.uses_relations() && edges.types != nullptr;
+  if (needs_id || typed) edge.id = context.load(edges.edge_ids + position);
+  if (typed) edge.type = context.load(edges.types + edge.id);
+  return edge;
+}
+
+/// The score from the product of query and key. `weight` is that of the edge; one of weight 0 is no edge.
+template <typename T, typename Context>
+BOUGH_DEVICE T finish_score(Context& context, const AttentionInputs<T>& in, const AttentionEdge<T>& edge,
+                            std::int64_t head, T product, T weight) {
+  T score = product * in.scale;
+  if (in.relation_bias) score += context.load(in.relation_bias(edge.type, head));
+  if (in.edge_bias) score += context.load(in.edge_bias(edge.id, head));
+  return weight == T{0} ? -std::numeric_limits<T>::infinity() : score;
+}
+
+/// 0 where dropout takes the edge, else its scale. Parallel edges are neighbours in a row; they are told apart by how
+/// many of them come before.
+template <typename T, typename Context>
+BOUGH_DEVICE T dropout_factor(Context& context, const EdgeView& edges, const AttentionInputs<T>& in,
+                              std::int64_t position, std::int64_t row_begin, std::int32_t src, std::int32_t dst,
+                              std::int32_t neighbour, std::int64_t head) {
+  std::uint32_t ordinal = 0;
+  while (position - ordinal > row_begin && context.load(edges.neighbours + position - ordinal - 1) == neighbour) {
+    ++ordinal;
+  }
+  return in.dropout.keeps(src, dst, head, ordinal) ? static_cast<T>(in.dropout.scale) : T{0};
+}
+
+/// What is known of a row after some of its edges: the largest score, and sums of exponentials relative to it.
+template <typename T, typename ShareOf>
+struct AttentionState {
+  T top = -std::numeric_limits<T>::infinity();
+  T total = 0;
+  Fragment<T, ShareOf> sum;
+
+  /// What scores are relative to; finite also while all of them are -infinity.
+  BOUGH_DEVICE static T base_of(T top) {
+    const T lowest = std::numeric_limits<T>::lowest();
+    return top < lowest ? lowest : top;
+  }
+
+  BOUGH_DEVICE void add(T score, T weight, T kept, const Fragment<T, ShareOf>& value) {
+    const T new_top = top < score || score != score ? score : top;
+    const T base = base_of(new_top), factor = std::exp(top - base), p = weight * std::exp(score - base);
+    total = total * factor + p;
+    for (int i = 0; i < ShareOf::elements; ++i) sum[i] = sum[i] * factor + kept * p * value[i];
+    top = new_top;
+  }
+
+  /// Takes over what the other groups of the warp know; all of them get the same state.
+  template <typename Context>
+  BOUGH_DEVICE void merge_groups(Context& context) {
+    for (int distance = ShareOf::lanes; distance < warp_size; distance *= 2) {
+      const T other_top = context.shuffle_xor(top, distance);
+      const T new_top = top < other_top || other_top != other_top ? other_top : top;
+      const T base = base_of(new_top), own = std::exp(top - base), other = std::exp(other_top - base);
+      total = own * total + other * context.shuffle_xor(total, distance);
+      for (int i = 0; i < ShareOf::elements; ++i) {
+        sum[i] = own * sum[i] + other * context.shuffle_xor(sum[i], distance);
+      }
+      top = new_top;
+    }
+  }
+};
+
+template <typename T, typename ShareOf>
+struct AttendRows {
+  static constexpr int block_size = 128;
+
+  RowItemView rows;
+  EdgeView edges;
+  AttentionInputs<T> in;
+  AttentionOutputs<T> result;
+  T* partials = nullptr;  ///< [num_partials, heads, 2 + value_width]
+
+  template <typename Context>
+  BOUGH_DEVICE void operator()(Context& context) const {
+    const std::int64_t work = context.block() * (block_size / warp_size) + context.warp();
+    if (work >= rows.num_items * in.heads) return;
+    const RowItem item = context.load(rows.items + work / in.heads);
+    const std::int64_t head = work % in.heads;
+    AttentionState<T, ShareOf> state = attend(context, item, head);
+    state.merge_groups(context);
+    if (context.lane() >= ShareOf::lanes) return;
+    if (item.partial < 0) {
+      const bool empty = state.total == T{0};
+      store_fragment(context, result.out(item.row, head), in.value_width, state.sum, empty ? T{0} : 1 / state.total);
+      if (context.lane() == 0) {
+        context.store(result.log_sum(item.row, head),
+                      empty ? std::numeric_limits<T>::infinity() : state.top + std::log(state.total));
+      }
+      return;
+    }
+    T* partial = partials + (item.partial * in.heads + head) * (partial_header<T> + in.value_width);
+    store_fragment(context, partial + partial_header<T>, in.value_width, state.sum, T{1});
+    if (context.lane() == 0) {
+      context.store(partial, state.top);
+      context.store(partial + 1, state.total);
+    }
+  }
+
+ private:
+  template <typename Context>
+  BOUGH_DEVICE AttentionState<T, ShareOf> attend(Context& context, const RowItem& item, std::int64_t head) const {
+    const auto query = load_fragment<ShareOf>(context, in.q(item.row, head), in.width);
+    const std::int64_t row_begin = in.dropout.active() ? context.load(edges.offsets + item.row) : 0;
+    AttentionState<T, ShareOf> state;
+    for (std::int64_t first = item.begin; first < item.end; first += ShareOf::groups) {
+      const std::int64_t position = first + context.lane() / ShareOf::lanes;
+      const bool active = position < item.end;
+      AttentionEdge<T> edge;
+      T weight = 0, kept = 1;
+      if (active) {
+        edge = load_edge(context, edges, in, position, in.edge_bias || in.edge_weights);
+        weight = in.edge_weights ? context.load(in.edge_weights(edge.id, head)) : T{1};
+        if (in.dropout.active()) {
+          kept =
+              dropout_factor(context, edges, in, position, row_begin, edge.neighbour, item.row, edge.neighbour, head);
+        }
+      }
+      auto key = load_fragment<ShareOf>(context, in.k(edge.neighbour, head), in.width, active);
+      if (in.relation_keys) {
+        add_scaled(key, T{1}, load_fragment<ShareOf>(context, in.relation_keys(edge.type, head), in.width, active));
+      }
+      const T product = dot(context, query, key);
+      auto value = load_fragment<ShareOf>(context, in.v(edge.neighbour, head), in.value_width, active);
+      if (in.relation_values) {
+        add_scaled(value, T{1},
+                   load_fragment<ShareOf>(context, in.relation_values(edge.type, head), in.value_width, active));
+      }
+      if (active) state.add(finish_score(context, in, edge, head, product, weight), weight, kept, value);
+    }
+    return state;
+  }
+};
+
+/// Puts the segments of a row together, in their order: a warp for each cut row and head.
+template <typename T>
+struct MergeAttention {
+  static constexpr int block_size = 128;
+
+  RowItemView rows;
+  std::int64_t heads = 0, value_width = 0;
+  AttentionOutputs<T> result;
+  const T* partials = nullptr;
+
+  template <typename Context>
+  BOUGH_DEVICE void operator()(Context& context) const {
+    const std::int64_t work = context.block() * (block_size / warp_size) + context.warp();
+    if (work >= rows.num_cut_rows * heads) return;
+    const CutRow row = context.load(rows.cut_rows + work / heads);
+    const std::int64_t head = work % heads, stride = heads * (partial_header<T> + value_width);
+    const T* first = partials + row.first_partial * stride + head * (partial_header<T> + value_width);
+    T top = -std::numeric_limits<T>::infinity();
+    for (std::int32_t i = 0; i < row.num_partials; ++i) top = mp::Max{}(top, context.load(first + i * stride));
+    const T base = top < std::numeric_limits<T>::lowest() ? std::numeric_limits<T>::lowest() : top;
+    T total = 0;
+    for (std::int32_t i = 0; i < row.num_partials; ++i) {
+      total += std::exp(context.load(first + i * stride) - base) * context.load(first + i * stride + 1);
+    }
+    const T factor = total == T{0} ? T{0} : 1 / total;
+    for (std::int64_t feature = context.lane(); feature < value_width; feature += warp_size) {
+      T sum = 0;
+      for (std::int32_t i = 0; i < row.num_partials; ++i) {
+        const T* partial = first + i * stride;
+        sum += std::exp(context.load(partial) - base) * context.load(partial + partial_header<T> + feature);
+      }
+      context.store(result.out(row.row, head) + feature, factor * sum);
+    }
+    if (context.lane() == 0) {
+      context.store(result.log_sum(row.row, head),
+                    total == T{0} ? std::numeric_limits<T>::infinity() : top + std::log(total));
+    }
+  }
+};
+
+/// Writes all rows. The edges are grouped by destination.
+template <typename Queue, typename T>
+void attend_rows(Queue& queue, const RowItemView& rows, const EdgeView& edges, const AttentionInputs<T>& in,
+                 const AttentionOutputs<T>& result) {
+  const auto partials = queue.template scratch<T>(rows.num_partials * in.heads * (partial_header<T> + in.value_width));
+  with_share<T>("graph_attention", in, {result.out}, [&](auto share) {
+    using Body = AttendRows<T, decltype(share)>;
+    queue.launch({.name = "graph_attention",
+                  .num_blocks = blocks_for(rows.num_items * in.heads, Body::block_size / warp_size),
+                  .block_size = Body::block_size},
+                 Body{rows, edges, in, result, partials.data()});
+  });
+  using Merge = MergeAttention<T>;
+  queue.launch({.name = "graph_attention_merge",
+                .num_blocks = blocks_for(rows.num_cut_rows * in.heads, Merge::block_size / warp_size),
+                .block_size = Merge::block_size},
+               Merge{rows, in.heads, in.value_width, result, partials.data()});
+}
+
+}  // namespace bough::simt

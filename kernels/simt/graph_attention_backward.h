@@ -1,0 +1,337 @@
+#pragma once
+
+#include "kernels/simt/graph_attention.h"
+#include "kernels/simt/relation_gradients.h"
+
+/// Gradients of graph attention: one pass over the edges of each destination for queries, tables and edge tensors, one
+/// over the edges of each source for keys and values. Scores are computed again; nothing is added by two threads.
+namespace bough::simt {
+
+/// delta = sum of out * d_out: a warp for each destination and head.
+template <typename T>
+struct AttentionDelta {
+  static constexpr int block_size = 128;
+
+  std::int64_t rows = 0, heads = 0, value_width = 0;
+  HeadRows<const T> out, d_out;
+  HeadRows<T> delta;
+
+  template <typename Context>
+  BOUGH_DEVICE void operator()(Context& context) const {
+    const std::int64_t work = context.block() * (block_size / warp_size) + context.warp();
+    if (work >= rows * heads) return;
+    const std::int64_t row = work / heads, head = work % heads;
+    T sum = 0;
+    for (std::int64_t i = context.lane(); i < value_width; i += warp_size) {
+      sum += context.load(out(row, head) + i) * context.load(d_out(row, head) + i);
+    }
+    sum = warp_sum(context, sum);
+    if (context.lane() == 0) context.store(delta(row, head), sum);
+  }
+};
+
+/// With a = exp(score - log_sum), p = weight * a, dp = kept * d_out.v:
+///   d_score = p (dp - delta),   d_weight = a (dp - delta),   delta = sum of p dp = d_out.out.
+template <typename T>
+struct EdgeGradient {
+  T share = 0;  ///< of the edge in the sum: p * kept
+  T d_score = 0;
+  T d_weight = 0;
+};
+
+template <typename T, typename Context>
+BOUGH_DEVICE EdgeGradient<T> edge_gradient(Context& context, const AttentionInputs<T>& in,
+                                           const AttentionGradients<T>& gradients, const AttentionEdge<T>& edge,
+                                           std::int64_t dst, std::int64_t head, T kept, T product, T value_product) {
+  const T weight = in.edge_weights ? context.load(in.edge_weights(edge.id, head)) : T{1};
+  // Not the score of an edge that is none: its weight has a gradient all the same.
+  const T score = finish_score(context, in, edge, head, product, T{1});
+  const T a = std::exp(score - context.load(gradients.log_sum(dst, head))), p = weight * a;
+  const T centred = kept * value_product - context.load(gradients.delta(dst, head));
+  return {kept * p, p * centred, a * centred};
+}
+
+/// Gradients of q, of edge tensors and, in tables of each block, of relations. A block takes a range of items of one
+/// head, its warps one item each at a time.
+template <typename T, typename ShareOf>
+struct AttendBackwardToDestinations {
+  static constexpr int block_size = 128;
+  static constexpr int warps = block_size / warp_size;
+
+  RowItemView rows;
+  EdgeView edges;
+  AttentionInputs<T> in;
+  AttentionGradients<T> gradients;  ///< edge tensors have a column for each head here
+  T* partials = nullptr;            ///< [num_partials, heads, width]
+  std::int64_t items_per_block = warps;
+  RelationTables<T> tables;  ///< one for each block; see RelationTableSizes
+
+  template <typename Context>
+  BOUGH_DEVICE void operator()(Context& context) const {
+    const std::int64_t head = context.block() % in.heads, range = context.block() / in.heads;
+    const std::int64_t first = range * items_per_block, limit = first + items_per_block;
+    const std::int64_t last = limit < rows.num_items ? limit : rows.num_items;
+    if (!tables) {
+      for (std::int64_t i = first + context.warp(); i < last; i += warps) {
+        take_item(context, context.load(rows.items + i), head, NoRelationSums{});
+      }
+      return;
+    }
+    RelationSums<T, Context> sums(context, gradients.num_relations);
+    const RelationOuterProducts<T> products{in, gradients, tables, rows.items};
+    products.clear(context);
+    for (std::int64_t start = first; start < last; start += warps) {
+      sums.clear(context);
+      if (start + context.warp() < last) {
+        take_item(context, context.load(rows.items + start + context.warp()), head, sums);
+      }
+      context.sync();
+      products.add(context, sums, head, start, last - start < warps ? static_cast<int>(last - start) : warps);
+      context.sync();
+    }
+  }
+
+ private:
+  template <typename Context, typename Sums>
+  BOUGH_DEVICE void take_item(Context& context, const RowItem& item, std::int64_t head, const Sums& sums) const {
+    const auto query = load_fragment<ShareOf>(context, in.q(item.row, head), in.width);
+    const auto d_out = load_fragment<ShareOf>(context, gradients.d_out(item.row, head), in.value_width);
+    const std::int64_t row_begin = in.dropout.active() ? context.load(edges.offsets + item.row) : 0;
+    const bool needs_id = in.edge_bias || in.edge_weights || gradients.edge_bias || gradients.edge_weights;
+    const bool leads = context.lane() % ShareOf::lanes == 0;
+    Fragment<T, ShareOf> d_query;
+    for (std::int64_t start = item.begin; start < item.end; start += ShareOf::groups) {
+      const std::int64_t position = start + context.lane() / ShareOf::lanes;
+      const bool active = position < item.end;
+      AttentionEdge<T> edge;
+      T kept = 1;
+      if (active) {
+        edge = load_edge(context, edges, in, position, needs_id);
+        if (in.dropout.active()) {
+          kept =
+              dropout_factor(context, edges, in, position, row_begin, edge.neighbour, item.row, edge.neighbour, head);
+        }
+      }
+      auto key = load_fragment<ShareOf>(context, in.k(edge.neighbour, head), in.width, active);
+      if (in.relation_keys) {
+        add_scaled(key, T{1}, load_fragment<ShareOf>(context, in.relation_keys(edge.type, head), in.width, active));
+      }
+      auto value = load_fragment<ShareOf>(context, in.v(edge.neighbour, head), in.value_width, active);
+      if (in.relation_values) {
+        add_scaled(value, T{1},
+                   load_fragment<ShareOf>(context, in.relation_values(edge.type, head), in.value_width, active));
+      }
+      const T product = dot(context, query, key), value_product = dot(context, d_out, value);
+      EdgeGradient<T> gradient;
+      if (active) {
+        gradient = edge_gradient(context, in, gradients, edge, item.row, head, kept, product, value_product);
+        if (leads && gradients.edge_bias) context.store(gradients.edge_bias(edge.id, head), gradient.d_score);
+        if (leads && gradients.edge_weights) context.store(gradients.edge_weights(edge.id, head), gradient.d_weight);
+        add_scaled(d_query, gradient.d_score, key);
+      }
+      sums.template add<ShareOf>(context, active, edge.type, gradient.d_score, gradient.share);
+    }
+    if (!gradients.q) return;
+    sum_groups(context, d_query);
+    if (context.lane() >= ShareOf::lanes) return;
+    if (item.partial < 0) {
+      store_fragment(context, gradients.q(item.row, head), in.width, d_query, in.scale);
+    } else {
+      store_fragment(context, partials + (item.partial * in.heads + head) * in.width, in.width, d_query, T{1});
+    }
+  }
+};
+
+/// Gradients of k and v: a warp for each source and head.
+template <typename T, typename ShareOf>
+struct AttendBackwardToSources {
+  static constexpr int block_size = 128;
+
+  RowItemView rows;
+  EdgeView edges;
+  AttentionInputs<T> in;
+  AttentionGradients<T> gradients;
+  T* key_partials = nullptr;    ///< [num_partials, heads, width]
+  T* value_partials = nullptr;  ///< [num_partials, heads, value_width]
+
+  template <typename Context>
+  BOUGH_DEVICE void operator()(Context& context) const {
+    const std::int64_t work = context.block() * (block_size / warp_size) + context.warp();
+    if (work >= rows.num_items * in.heads) return;
+    const RowItem item = context.load(rows.items + work / in.heads);
+    const std::int64_t head = work % in.heads;
+    const auto own_key = load_fragment<ShareOf>(context, in.k(item.row, head), in.width);
+    const auto own_value = load_fragment<ShareOf>(context, in.v(item.row, head), in.value_width);
+    const std::int64_t row_begin = in.dropout.active() ? context.load(edges.offsets + item.row) : 0;
+    Fragment<T, ShareOf> d_key, d_value;
+    for (std::int64_t start = item.begin; start < item.end; start += ShareOf::groups) {
+      const std::int64_t position = start + context.lane() / ShareOf::lanes;
+      const bool active = position < item.end;
+      AttentionEdge<T> edge;
+      T kept = 1;
+      if (active) {
+        edge = load_edge(context, edges, in, position, in.edge_bias || in.edge_weights);
+        if (in.dropout.active()) {
+          kept =
+              dropout_factor(context, edges, in, position, row_begin, item.row, edge.neighbour, edge.neighbour, head);
+        }
+      }
+      const auto query = load_fragment<ShareOf>(context, in.q(edge.neighbour, head), in.width, active);
+      const auto d_out = load_fragment<ShareOf>(context, gradients.d_out(edge.neighbour, head), in.value_width, active);
+      auto key = own_key;
+      if (in.relation_keys) {
+        add_scaled(key, T{1}, load_fragment<ShareOf>(context, in.relation_keys(edge.type, head), in.width, active));
+      }
+      auto value = own_value;
+      if (in.relation_values) {
+        add_scaled(value, T{1},
+                   load_fragment<ShareOf>(context, in.relation_values(edge.type, head), in.value_width, active));
+      }
+      const T product = dot(context, query, key), value_product = dot(context, d_out, value);
+      if (!active) continue;
+      const EdgeGradient<T> gradient =
+          edge_gradient(context, in, gradients, edge, edge.neighbour, head, kept, product, value_product);
+      add_scaled(d_key, gradient.d_score, query);
+      add_scaled(d_value, gradient.share, d_out);
+    }
+    sum_groups(context, d_key);
+    sum_groups(context, d_value);
+    if (context.lane() >= ShareOf::lanes) return;
+    if (item.partial < 0) {
+      if (gradients.k) store_fragment(context, gradients.k(item.row, head), in.width, d_key, in.scale);
+      if (gradients.v) store_fragment(context, gradients.v(item.row, head), in.value_width, d_value, T{1});
+      return;
+    }
+    const std::int64_t place = item.partial * in.heads + head;
+    store_fragment(context, key_partials + place * in.width, in.width, d_key, T{1});
+    store_fragment(context, value_partials + place * in.value_width, in.value_width, d_value, T{1});
+  }
+};
+
+/// target[row] = factor * (part 0 + part 1 + ...) of the row, in this order: a warp for each cut row and head.
+template <typename T>
+struct SumSegments {
+  static constexpr int block_size = 128;
+
+  RowItemView rows;
+  std::int64_t heads = 0, width = 0;
+  T factor = 1;
+  const T* partials = nullptr;
+  HeadRows<T> target;
+
+  template <typename Context>
+  BOUGH_DEVICE void operator()(Context& context) const {
+    const std::int64_t work = context.block() * (block_size / warp_size) + context.warp();
+    if (work >= rows.num_cut_rows * heads) return;
+    const CutRow row = context.load(rows.cut_rows + work / heads);
+    const std::int64_t head = work % heads;
+    for (std::int64_t i = context.lane(); i < width; i += warp_size) {
+      T sum = 0;
+      for (std::int32_t part = 0; part < row.num_partials; ++part) {
+        sum += context.load(partials + ((row.first_partial + part) * heads + head) * width + i);
+      }
+      context.store(target(row.row, head) + i, factor * sum);
+    }
+  }
+};
+
+/// target[row] = sum of values[row] over heads: for edge tensors that all heads share.
+template <typename T>
+struct SumHeads {
+  static constexpr int block_size = 128;
+
+  std::int64_t rows = 0, heads = 0;
+  const T* values = nullptr;
+  HeadRows<T> target;
+
+  template <typename Context>
+  BOUGH_DEVICE void operator()(Context& context) const {
+    const std::int64_t row = context.block() * block_size + context.thread();
+    if (row >= rows) return;
+    T sum = 0;
+    for (std::int64_t head = 0; head < heads; ++head) sum += context.load(values + row * heads + head);
+    context.store(target(row, 0), sum);
+  }
+};
+
+template <typename Queue, typename T>
+void attention_delta(Queue& queue, std::int64_t num_dst, const AttentionInputs<T>& in, HeadRows<const T> out,
+                     HeadRows<const T> d_out, HeadRows<T> delta) {
+  using Body = AttentionDelta<T>;
+  queue.launch({.name = "graph_attention_delta",
+                .num_blocks = blocks_for(num_dst * in.heads, Body::block_size / warp_size),
+                .block_size = Body::block_size},
+               Body{num_dst, in.heads, in.value_width, out, d_out, delta});
+}
+
+template <typename Queue, typename T>
+void sum_segments(Queue& queue, const SumSegments<T>& body) {
+  if (!body.target) return;
+  queue.launch({.name = "graph_attention_sum_segments",
+                .num_blocks = blocks_for(body.rows.num_cut_rows * body.heads, body.block_size / warp_size),
+                .block_size = body.block_size},
+               body);
+}
+
+/// Gradients of q and edge tensors, which are written, and of relation tables, which are added to. The edges are
+/// grouped by destination.
+template <typename Queue, typename T>
+void attend_backward_to_destinations(Queue& queue, const RowItemView& rows, const EdgeView& edges,
+                                     const AttentionInputs<T>& in, const AttentionGradients<T>& gradients,
+                                     std::int64_t num_edges) {
+  // Heads that share an edge tensor each get a column first.
+  AttentionGradients<T> own = gradients;
+  const auto column_for_each_head = [&](HeadRows<T>& rows_of_edges) {
+    const bool shared = rows_of_edges && rows_of_edges.head_stride == 0;
+    auto columns = queue.template scratch<T>(shared ? num_edges * in.heads : 0);
+    if (shared) rows_of_edges = {columns.data(), in.heads, 1};
+    return columns;
+  };
+  const auto bias_columns = column_for_each_head(own.edge_bias);
+  const auto weight_columns = column_for_each_head(own.edge_weights);
+
+  constexpr std::int64_t warps = 4;
+  const RelationTableSizes sizes = relation_table_sizes<T>(gradients, in, rows.num_items, warps);
+  const auto tables = queue.template scratch<T>(sizes.elements());
+  const auto partials = queue.template scratch<T>(rows.num_partials * in.heads * in.width);
+  with_share<T>("graph_attention", in, {gradients.q}, [&](auto share) {
+    using Body = AttendBackwardToDestinations<T, decltype(share)>;
+    static_assert(Body::warps == warps);
+    queue.launch({.name = "graph_attention_to_destinations",
+                  .num_blocks = sizes.ranges * in.heads,
+                  .block_size = Body::block_size,
+                  .shared_bytes = relation_sums_bytes<T>(sizes.num_relations, warps)},
+                 Body{rows, edges, in, own, partials.data(), sizes.items_per_range, sizes.tables(tables.data())});
+  });
+  sum_segments(queue, SumSegments<T>{rows, in.heads, in.width, in.scale, partials.data(), gradients.q});
+  merge_relation_tables(queue, sizes, tables.data(), gradients.relations);
+  const auto sum_heads = [&](const T* columns, HeadRows<T> target) {
+    if (!target || target.head_stride != 0) return;
+    using Body = SumHeads<T>;
+    queue.launch({.name = "graph_attention_sum_heads",
+                  .num_blocks = blocks_for(num_edges, Body::block_size),
+                  .block_size = Body::block_size},
+                 Body{num_edges, in.heads, columns, target});
+  };
+  sum_heads(bias_columns.data(), gradients.edge_bias);
+  sum_heads(weight_columns.data(), gradients.edge_weights);
+}
+
+/// Gradients of k and v, which are written. The edges are grouped by source.
+template <typename Queue, typename T>
+void attend_backward_to_sources(Queue& queue, const RowItemView& rows, const EdgeView& edges,
+                                const AttentionInputs<T>& in, const AttentionGradients<T>& gradients) {
+  const auto key_partials = queue.template scratch<T>(rows.num_partials * in.heads * in.width);
+  const auto value_partials = queue.template scratch<T>(rows.num_partials * in.heads * in.value_width);
+  with_share<T>("graph_attention", in, {gradients.k, gradients.v}, [&](auto share) {
+    using Body = AttendBackwardToSources<T, decltype(share)>;
+    queue.launch({.name = "graph_attention_to_sources",
+                  .num_blocks = blocks_for(rows.num_items * in.heads, Body::block_size / warp_size),
+                  .block_size = Body::block_size},
+                 Body{rows, edges, in, gradients, key_partials.data(), value_partials.data()});
+  });
+  sum_segments(queue, SumSegments<T>{rows, in.heads, in.width, in.scale, key_partials.data(), gradients.k});
+  sum_segments(queue, SumSegments<T>{rows, in.heads, in.value_width, T{1}, value_partials.data(), gradients.v});
+}
+
+}  // namespace bough::simt

@@ -1,0 +1,30 @@
+#include "kernels/simt/row_items.h"
+
+#include <algorithm>
+
+namespace bough::simt {
+
+RowItems make_row_items(std::span<const std::int64_t> offsets, std::int64_t segment_edges) {
+  RowItems result;
+  const auto rows = static_cast<std::int64_t>(offsets.size()) - 1;
+  std::vector<RowItem> whole_rows;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const std::int64_t begin = offsets[static_cast<std::size_t>(row)], end = offsets[static_cast<std::size_t>(row) + 1];
+    const auto number = static_cast<std::int32_t>(row);
+    if (end - begin <= segment_edges) {
+      whole_rows.push_back({begin, end, number, -1});
+      continue;
+    }
+    CutRow cut{number, static_cast<std::int32_t>(result.num_partials), 0};
+    for (std::int64_t first = begin; first < end; first += segment_edges) {
+      result.items.push_back(
+          {first, std::min(end, first + segment_edges), number, static_cast<std::int32_t>(result.num_partials++)});
+      ++cut.num_partials;
+    }
+    result.cut_rows.push_back(cut);
+  }
+  result.items.insert(result.items.end(), whole_rows.begin(), whole_rows.end());
+  return result;
+}
+
+}  // namespace bough::simt
