@@ -27,8 +27,8 @@ class Dgl:
         self.process = subprocess.Popen([environments.python_of("dgl"), worker, bough, str(threads)], text=True,
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
-    def measure(self, group, repeats):
-        print(json.dumps({"group": group, "repeats": repeats}), file=self.process.stdin, flush=True)
+    def measure(self, group, repeats, only):
+        print(json.dumps({"group": group, "repeats": repeats, "only": only}), file=self.process.stdin, flush=True)
         line = self.process.stdout.readline()
         if not line:
             sys.exit("the process with DGL ended; its message is above")
@@ -39,9 +39,9 @@ class Dgl:
         self.process.wait()
 
 
-def bough_times(bough, threads, group, repeats):
+def bough_times(bough, threads, group, repeats, only):
     command = [bough, "--threads", str(threads), "bench", "message_passing", "--json", "--repeats", str(repeats),
-               "--only", group]
+               "--only", max(group, only, key=len)]
     lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
     results = [json.loads(line) for line in lines]
     return {r["case"].removeprefix(group).strip(): r["milliseconds"] for r in results if "peer" not in r}
@@ -53,18 +53,19 @@ def main():
     parser.add_argument("--rounds", type=int, default=3, help="turns of both sides")
     parser.add_argument("--repeats", type=int, default=3, help="timed calls in each turn")
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--only", default="", help="groups whose name begins with this: " + ", ".join(GROUPS))
+    parser.add_argument("--only", default="", help="cases whose name begins with this: one of " + ", ".join(GROUPS) + ", then the operation")
     parser.add_argument("--json", action="store_true", help="one JSON object per line")
     arguments = parser.parse_args()
 
     dgl = Dgl(arguments.bough, arguments.threads)
     for group in GROUPS:
-        if not group.startswith(arguments.only):
+        if not group.startswith(arguments.only) and not arguments.only.startswith(group + " "):
             continue
         ours, peer = {}, {}
         for _ in range(arguments.rounds):
-            for times, measured in ((ours, bough_times(arguments.bough, arguments.threads, group, arguments.repeats)),
-                                    (peer, dgl.measure(group, arguments.repeats))):
+            for times, measured in (
+                    (ours, bough_times(arguments.bough, arguments.threads, group, arguments.repeats, arguments.only)),
+                    (peer, dgl.measure(group, arguments.repeats, arguments.only))):
                 for case, milliseconds in measured.items():
                     times.setdefault(case, []).append(milliseconds)
         for case in ours:

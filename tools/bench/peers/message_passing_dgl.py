@@ -52,7 +52,7 @@ def median_of(call, repeats):
     return statistics.median(times)
 
 
-def measure(graph, heads, width, repeats):
+def measure(graph, heads, width, repeats, wanted):
     nodes, edges = graph.num_nodes(), graph.num_edges()
     u, v = torch.randn(nodes, heads, width), torch.randn(nodes, heads, width)
     e = torch.rand(edges, heads, 1) + 0.5
@@ -63,12 +63,15 @@ def measure(graph, heads, width, repeats):
         "copy_u_max": (lambda: ops.copy_u_max(graph, u), [u]),
         "edge_softmax": (lambda: ops.edge_softmax(graph, e), [e]),
     }
-    if edges * heads * width * 4 <= LARGEST_VALUES:
+    if edges * heads * width * 4 <= LARGEST_VALUES and (wanted("segment_sum") or wanted("segment_sum_backward")):
         values, sizes = torch.randn(edges, heads, width), graph.in_degrees()
         cases["segment_sum"] = (lambda: ops.segment_reduce(sizes, values, "sum"), [values])
     times = {}
     for name, (forward, inputs) in cases.items():
-        times[name] = median_of(forward, repeats)
+        if wanted(name):
+            times[name] = median_of(forward, repeats)
+        if not wanted(name + "_backward"):
+            continue
         for tensor in inputs:
             tensor.requires_grad_(True)
         result = forward()
@@ -88,7 +91,9 @@ def main():
             order = json.loads(line)
             name, shape = order["group"].split()
             heads, width = map(int, shape.split("x"))
-            print(json.dumps(measure(graph_named(bough, name), heads, width, order["repeats"])), file=out, flush=True)
+            times = measure(graph_named(bough, name), heads, width, order["repeats"],
+                            lambda case: f"{order['group']} {case}".startswith(order["only"]))
+            print(json.dumps(times), file=out, flush=True)
 
 
 if __name__ == "__main__":
