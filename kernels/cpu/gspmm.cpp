@@ -5,6 +5,9 @@ namespace bough {
 template <typename T>
 void gspmm(Cpu, const GspmmArguments<T>& arguments) {
   if (arguments.message.winners != nullptr) return reduce_winners(arguments);
+  if (arguments.shared != nullptr && arguments.results.winners == nullptr && arguments.reduce != ReduceOp::prod) {
+    return reduce_shared(arguments);
+  }
   switch (arguments.reduce) {
     case ReduceOp::sum:
     case ReduceOp::mean:

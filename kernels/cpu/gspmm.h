@@ -4,6 +4,7 @@
 #include "bough/mp/row_reduction.h"
 #include "kernels/cpu/message_dispatch.h"
 #include "kernels/on_device.h"
+#include "kernels/plan/shared_rows.h"
 
 namespace bough {
 
@@ -14,7 +15,8 @@ struct GspmmArguments {
   Strategy strategy = Strategy::automatic;
   MessageArguments<T> message;
   ReduceOp reduce = ReduceOp::sum;
-  mp::RowResults<T> results;  ///< winners may be asked of max and min
+  mp::RowResults<T> results;               ///< winners may be asked of max and min
+  const mp::SharedRows* shared = nullptr;  ///< if given, the messages are copies of a neighbour's row
 };
 
 /// Messages reduced by row. float and double.
@@ -30,6 +32,9 @@ template <typename T>
 void reduce_min(const GspmmArguments<T>& arguments);
 template <typename T>
 void reduce_prod(const GspmmArguments<T>& arguments);
+/// Of copies, by arguments.shared.
+template <typename T>
+void reduce_shared(const GspmmArguments<T>& arguments);
 /// The sum of gradients that only winners receive.
 template <typename T>
 void reduce_winners(const GspmmArguments<T>& arguments);

@@ -48,6 +48,7 @@ Reduced reduced_messages(const Graph& graph, const Message& message, ReduceOp re
   const mp::FeatureLayout layout = mp::line_up(message.common, shapes);
   constexpr auto direction = mp::Direction::by_destination;
   const auto plan = mp::traversal_plan(graph, direction);
+  const auto shared = keep_winners ? nullptr : sharing_of(graph, message.op, first.target, direction, layout);
 
   on_device("gspmm", reduced.result, [&]<typename T>(auto backend, TypeTag<T>) {
     gspmm(backend,
@@ -63,7 +64,8 @@ Reduced reduced_messages(const Graph& graph, const Message& message, ReduceOp re
                             .results = {.rows = reduced.result.data<T>(),
                                         .width = message.row.elements(),
                                         .winners = keep_winners ? reduced.winners.data<std::int32_t>() : nullptr,
-                                        .empty = static_cast<T>(options.empty_value)}});
+                                        .empty = static_cast<T>(options.empty_value)},
+                            .shared = shared.get()});
   });
   return reduced;
 }

@@ -88,6 +88,11 @@ void traverse(const TraversalPlan& plan, const Schedule& schedule, const PieceFu
 
 }  // namespace mp
 
+/// Reductions of plain copies of node features compute once what rows have in common, if that pays: neighbouring rows
+/// of attention graphs share most of their sources. This is how many rows of features they then read and write on this
+/// graph, by destination, as a share of those they would without; 1 if nothing is shared.
+double shared_work(const Graph& graph);
+
 /// What gspmm does by default on this graph with `width` features of each message: for people who tune.
 Strategy chosen_strategy(const Graph& graph, std::int64_t width);
 

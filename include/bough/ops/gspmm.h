@@ -19,11 +19,14 @@ struct GspmmOptions {
 /// -> [num_dst, C...], where C is the shape of a message. A destination without in-edges gets empty_value, whatever the
 /// reduction. max and min: a NaN message wins. A sum of n messages is added up in segments of 1024, then over the
 /// segments, so its rounding error stays below (1024 + n / 1024) epsilon times the sum of absolute values.
+/// Copies of node features with 32 elements or more are added up in another order where rows of the graph overlap (see
+/// shared_work): what several rows have in common first, then each row; the bound is the same. That takes room for one
+/// row of features for each partial result that many rows use, at most a third of the operand, while it runs.
 ///
 /// Gradient to both operands, summed over edges and broadcast axes, without atomics. max and min pass it to the winning
 /// edge, of several the one given first, and keep its number [num_dst, C...]; the gradient of prod is right also where
 /// messages are zero, and needs room for one row of features an edge while it runs. Bitwise equal for any number of
-/// threads and for every strategy. O(edges x features).
+/// threads and for every strategy. O(edges x features), less where rows overlap.
 Tensor gspmm(const Graph& graph, BinaryOp op, ReduceOp reduce, const Tensor& lhs, const Tensor& rhs = {},
              const GspmmOptions& options = {});
 
