@@ -12,6 +12,7 @@
 #include <hwy/highway.h>
 
 #include "kernels/cpu/edge_softmax_columns.h"
+#include "kernels/cpu/edge_softmax_narrow-inl.h"
 #include "kernels/cpu/simd_math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -155,33 +156,65 @@ class SoftmaxColumns {
 template <typename T>
 class EdgeRowsBuffer {
  public:
-  EdgeRowsBuffer(const mp::Adjacency& edges, const SoftmaxSegment& segment, std::int64_t width)
-      : edges_(edges), segment_(segment), width_(width) {}
+  EdgeRowsBuffer(const SoftmaxTask<T>& task, const SoftmaxSegment& segment)
+      : task_(task), segment_(segment), width_(task.values.width) {}
 
   std::int64_t count() const { return (segment_.end - segment_.begin) * width_; }
-  bool in_place() const { return edges_.edge_ids == nullptr; }
+  bool in_place() const { return task_.edges.edge_ids == nullptr; }
 
   const T* gather(Rows<const T> rows, T* buffer) const {
     if (in_place()) return rows[segment_.begin];
-    for (std::int64_t position = segment_.begin; position < segment_.end; ++position) {
-      copy_row(rows[edges_.edge_ids[position]], buffer + (position - segment_.begin) * width_);
-    }
+    with_width([&](auto width) HWY_ATTR {
+      T* to = buffer;
+      for (std::int64_t position = segment_.begin; position < segment_.end; ++position, to += width) {
+        std::copy_n(rows.data + edge(position) * width, width, to);
+      }
+    });
     return buffer;
   }
   T* room(Rows<T> rows, T* buffer) const { return in_place() ? rows[segment_.begin] : buffer; }
   void scatter(const T* buffer, Rows<T> rows) const {
     if (in_place()) return;
-    for (std::int64_t position = segment_.begin; position < segment_.end; ++position) {
-      copy_row(buffer + (position - segment_.begin) * width_, rows[edges_.edge_ids[position]]);
+    with_width([&](auto width) HWY_ATTR {
+      const T* from = buffer;
+      for (std::int64_t position = segment_.begin; position < segment_.end; ++position, from += width) {
+        std::copy_n(from, width, rows.data + edge(position) * width);
+      }
+    });
+  }
+
+  /// Asks for rows that will be needed soon; they lie anywhere in memory.
+  void prefetch() const {
+    if (in_place()) return;
+    const std::int64_t end = std::min(segment_.end + edges_ahead, task_.edges.offsets[task_.edges.rows]);
+    for (std::int64_t position = segment_.begin + edges_ahead; position < end; ++position) {
+      __builtin_prefetch(task_.values[edge(position)]);
+      if (!task_.forward()) __builtin_prefetch(task_.gradient[edge(position)]);
+      __builtin_prefetch(task_.results[edge(position)], 1);
     }
   }
 
  private:
-  void copy_row(const T* from, T* to) const {
-    for (std::int64_t i = 0; i < width_; ++i) to[i] = from[i];
+  static constexpr std::int64_t edges_ahead = 64;
+
+  std::int64_t edge(std::int64_t position) const { return task_.edges.edge_ids[position]; }
+
+  /// Calls f with the width, as a constant where that is a common one.
+  template <typename F>
+  void with_width(const F& f) const {
+    switch (width_) {
+      case 1:
+        return f(std::integral_constant<std::int64_t, 1>{});
+      case 4:
+        return f(std::integral_constant<std::int64_t, 4>{});
+      case 8:
+        return f(std::integral_constant<std::int64_t, 8>{});
+      default:
+        return f(width_);
+    }
   }
 
-  const mp::Adjacency& edges_;
+  const SoftmaxTask<T>& task_;
   SoftmaxSegment segment_;
   std::int64_t width_;
 };
@@ -191,7 +224,7 @@ void softmax_segment(const SoftmaxTask<T>& task, const SoftmaxSegment& segment, 
                      const ColumnState<T>& state, SoftmaxScratch<T>& scratch) {
   const std::int64_t width = task.values.width;
   const SoftmaxColumns<T> columns(width, scratch);
-  const EdgeRowsBuffer<T> edges(task.edges, segment, width);
+  const EdgeRowsBuffer<T> edges(task, segment);
   const std::int64_t count = edges.count();
   const T* values = edges.gather(task.values, scratch.first(edges.in_place() ? 0 : count));
   T* results = edges.room(task.results, scratch.second(edges.in_place() ? 0 : count));
@@ -219,16 +252,40 @@ void softmax_segment(const SoftmaxTask<T>& task, const SoftmaxSegment& segment, 
   edges.scatter(results, task.results);
 }
 
+/// The same for a whole row of few columns, without the detour over the state.
+template <typename T>
+void softmax_narrow_row(const SoftmaxTask<T>& task, const SoftmaxSegment& segment, const NarrowSoftmax<T>& columns,
+                        SoftmaxScratch<T>& scratch) {
+  const EdgeRowsBuffer<T> edges(task, segment);
+  const std::int64_t count = edges.count();
+  const std::int64_t buffered = edges.in_place() ? 0 : count;
+  edges.prefetch();
+  const T* values = edges.gather(task.values, scratch.first(buffered));
+  T* results = edges.room(task.results, scratch.second(buffered));
+  if (task.forward()) {
+    columns.forward(values, count, results);
+  } else {
+    columns.backward(values, edges.gather(task.gradient, scratch.third(buffered)), count, results);
+  }
+  edges.scatter(results, task.results);
+}
+
 template <typename T>
 void softmax_rows(const SoftmaxTask<T>& task, std::int64_t begin, std::int64_t end) {
   const std::int64_t width = task.values.width;
+  const bool narrow = NarrowSoftmax<T>::takes(width);
+  const NarrowSoftmax<T> columns(width);
   SoftmaxScratch<T> scratch;
   std::vector<T> state(static_cast<std::size_t>(2 * width));
   for (std::int64_t row = begin; row < end; ++row) {
     const SoftmaxSegment segment{task.edges.offsets[row], task.edges.offsets[row + 1]};
     const std::int64_t edges = segment.end - segment.begin;
     if (edges == 0 || edges > mp::TraversalPlan::segment_edges) continue;
-    softmax_segment(task, segment, SoftmaxStep::whole, {state.data(), state.data() + width}, scratch);
+    if (narrow) {
+      softmax_narrow_row(task, segment, columns, scratch);
+    } else {
+      softmax_segment(task, segment, SoftmaxStep::whole, {state.data(), state.data() + width}, scratch);
+    }
   }
 }
 
