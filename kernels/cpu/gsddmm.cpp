@@ -8,6 +8,10 @@ template <typename T>
 void gsddmm(Cpu, const GsddmmArguments<T>& arguments) {
   const mp::FeatureLayout& layout = *arguments.message.layout;
   const mp::FeatureLayout::Participant& result = arguments.message.result();
+  const bool product = arguments.message.op == BinaryOp::mul || arguments.message.op == BinaryOp::dot;
+  if (product && arguments.message.winners == nullptr && result.step == 0 && result.distinct) {
+    return gsddmm_dot(arguments);
+  }
   const mp::FeatureBlock block = mp::cut_features(layout, result, 1).front();
   const auto run = [&]<typename Kernel>(const Kernel& kernel) {
     if constexpr (!Kernel::sums_inner) {

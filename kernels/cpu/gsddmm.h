@@ -16,4 +16,9 @@ struct GsddmmArguments {
 template <typename T>
 void gsddmm(Cpu, const GsddmmArguments<T>& arguments);
 
+/// The same where a message is a product of two rows summed over the inner axis, and every outer feature has an element
+/// of the result to itself.
+template <typename T>
+void gsddmm_dot(const GsddmmArguments<T>& arguments);
+
 }  // namespace bough
