@@ -4,10 +4,12 @@
 
 #include <cmath>
 
+#include "bough/autograd/autograd.h"
 #include "bough/core/errors.h"
 #include "bough/nn/init.h"
 #include "bough/ops/activation.h"
 #include "bough/ops/arithmetic.h"
+#include "bough/ops/arrange.h"
 #include "bough/ops/graph_attention.h"
 #include "bough/ops/reduce.h"
 #include "bough/ops/rows.h"
@@ -33,6 +35,12 @@ const GraphSelfAttentionOptions& checked(const GraphSelfAttentionOptions& option
 
 LinearOptions projection(const GraphSelfAttentionOptions& options, double gain = 1) {
   return {.in = options.dim, .out = options.dim, .bias = options.bias, .gain = gain};
+}
+
+/// The part of a projection that makes some columns of its result.
+LinearPart columns_of(const LinearPart& whole, std::int64_t begin, std::int64_t end) {
+  if (begin == 0 && end == whole.weight.size(0)) return whole;
+  return {whole.weight.rows(begin, end), whole.bias.defined() ? whole.bias.rows(begin, end) : Tensor()};
 }
 
 Tensor pick(const Tensor& x, const Tensor& rows) { return rows.defined() ? gather_rows(x, rows) : x; }
@@ -86,28 +94,49 @@ Tensor GraphSelfAttention::forward(std::span<const Graph> graphs, const Tensor& 
 Tensor GraphSelfAttention::forward(std::span<const Graph> graphs, const Tensor& nodes,
                                    const AttentionRows& rows) const {
   const bool same_rows = !rows.sources.defined() && !rows.destinations.defined();
-  if (same_rows) {
-    std::vector<Tensor> qkv = linear_parts(nodes, {query.part(), key.part(), value.part()});
-    return attend(graphs, std::move(qkv[0]), std::move(qkv[1]), std::move(qkv[2]), rows.distances);
+  const std::int64_t at_once = heads_at_once(graphs, nodes), width = at_once * (options_.dim / options_.heads);
+  std::vector<Tensor> heads;
+  for (std::int64_t begin = 0; begin < options_.dim; begin += width) {
+    const auto part = [&](const Linear& whole) { return columns_of(whole.part(), begin, begin + width); };
+    std::vector<Tensor> qkv;
+    if (same_rows) {
+      qkv = linear_parts(nodes, {part(query), part(key), part(value)});
+    } else {
+      qkv = project({part(query)}, nodes, rows.destinations);
+      for (Tensor& one : project({part(key), part(value)}, nodes, rows.sources)) qkv.push_back(std::move(one));
+    }
+    heads.push_back(attended(graphs, std::move(qkv[0]), std::move(qkv[1]), std::move(qkv[2]), rows.distances));
   }
-  Tensor queries = project({query.part()}, nodes, rows.destinations)[0];
-  std::vector<Tensor> kv = project({key.part(), value.part()}, nodes, rows.sources);
-  return attend(graphs, std::move(queries), std::move(kv[0]), std::move(kv[1]), rows.distances);
+  const Tensor joined = heads.size() == 1 ? heads[0] : concatenate(heads, 1);
+  heads.clear();
+  return output.forward(joined);
+}
+
+std::int64_t GraphSelfAttention::heads_at_once(std::span<const Graph> graphs, const Tensor& nodes) const {
+  constexpr std::int64_t many_rows = 4096;
+  const bool heads_alike = graphs.size() == 1 && !options_.soft_span;
+  const bool drops = is_training() && options_.dropout > 0;
+  const bool all = grad_enabled() || drops || !heads_alike || nodes.size(0) < many_rows || options_.heads % 4 != 0;
+  return all ? options_.heads : options_.heads / 4;
 }
 
 Tensor GraphSelfAttention::attend(std::span<const Graph> graphs, Tensor queries, Tensor keys, Tensor values,
                                   const Tensor& distances) const {
+  return output.forward(attended(graphs, std::move(queries), std::move(keys), std::move(values), distances));
+}
+
+Tensor GraphSelfAttention::attended(std::span<const Graph> graphs, Tensor queries, Tensor keys, Tensor values,
+                                    const Tensor& distances) const {
   const std::int64_t head_dim = options_.dim / options_.heads;
-  const std::int64_t destinations = queries.size(0);
-  for (Tensor* x : {&queries, &keys, &values}) *x = x->reshape({x->size(0), options_.heads, head_dim});
+  const Shape joined = queries.shape();
+  for (Tensor* x : {&queries, &keys, &values}) *x = x->reshape({x->size(0), x->size(1) / head_dim, head_dim});
   const std::int64_t scaled_by = options_.scale == GraphSelfAttentionOptions::Scale::dim ? options_.dim : head_dim;
-  const Tensor attended = graph_attention(graphs, queries, keys, values,
-                                          {.relation_keys = relation_keys,
-                                           .edge_weights = edge_weights(distances),
-                                           .scale = 1 / std::sqrt(static_cast<double>(scaled_by)),
-                                           .dropout = is_training() ? options_.dropout : 0});
-  for (Tensor* x : {&queries, &keys, &values}) *x = {};  // without a tape their memory is free for the projection
-  return output.forward(attended.reshape({destinations, options_.dim}));
+  return graph_attention(graphs, queries, keys, values,
+                         {.relation_keys = relation_keys,
+                          .edge_weights = edge_weights(distances),
+                          .scale = 1 / std::sqrt(static_cast<double>(scaled_by)),
+                          .dropout = is_training() ? options_.dropout : 0})
+      .reshape(joined);
 }
 
 Tensor GraphSelfAttention::reach() const {

@@ -91,8 +91,10 @@ Tensor GraphTransformerLayer::update(std::span<const Graph> graphs, const Tensor
 Tensor GraphTransformerLayer::forward_around(const Tensor& h, const Tensor& read,
                                              FunctionRef<Tensor(const Tensor&)> attend) const {
   const Tensor z = residual(attention_norm, dropout_, pre_norm_, h, read, attend);
-  return residual(feed_forward_norm, dropout_, pre_norm_, z, z,
-                  [&](const Tensor& rows) { return feed_forward.forward(rows); });
+  return in_row_blocks(z, dropout_.active() || feed_forward.drops(), [&](const Tensor& rows) {
+    return residual(feed_forward_norm, dropout_, pre_norm_, rows, rows,
+                    [&](const Tensor& normed) { return feed_forward.forward(normed); });
+  });
 }
 
 GraphTransformer::GraphTransformer(const GraphTransformerOptions& options) : options_(options) {

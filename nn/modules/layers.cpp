@@ -68,7 +68,20 @@ Dropout::Dropout(double p) : p_(p) {
   if (!(p >= 0 && p < 1)) throw ConfigError("dropout", fmt::format("p must be in [0, 1), not {}", p));
 }
 
-Tensor Dropout::forward(const Tensor& x) const { return is_training() && p_ > 0 ? dropout(x, p_) : x; }
+Tensor Dropout::forward(const Tensor& x) const { return active() ? dropout(x, p_) : x; }
+
+Tensor in_row_blocks(const Tensor& x, bool at_once, FunctionRef<Tensor(const Tensor&)> function) {
+  constexpr std::int64_t block = 1024;
+  if (grad_enabled() || at_once || x.rank() != 2 || x.size(0) <= block) return function(x);
+  Tensor result;
+  for (std::int64_t begin = 0; begin < x.size(0); begin += block) {
+    const std::int64_t end = std::min(x.size(0), begin + block);
+    const Tensor rows = function(x.rows(begin, end));
+    if (!result.defined()) result = Tensor::empty({x.size(0), rows.size(1)}, rows.dtype(), rows.device());
+    result.rows(begin, end).assign(rows);
+  }
+  return result;
+}
 
 Tensor residual(const LayerNorm& norm, const Dropout& dropout, bool pre_norm, const Tensor& x, const Tensor& read,
                 FunctionRef<Tensor(const Tensor&)> part) {
@@ -85,19 +98,8 @@ FeedForward::FeedForward(const FeedForwardOptions& options)
 }
 
 Tensor FeedForward::forward(const Tensor& x) const {
-  // Rows do not depend on each other: where nothing is kept for backward, the wide hidden layer of a few of them at a
-  // time stays in the cache and out of the peak.
-  constexpr std::int64_t block = 1024;
-  const bool dropping = is_training() && dropout_.p() > 0;
-  if (grad_enabled() || dropping || x.rank() != 2 || x.size(0) <= block) {
-    return outer_.forward(dropout_.forward(inner_.forward(x)));
-  }
-  Tensor result = Tensor::empty({x.size(0), outer_.weight.size(0)}, x.dtype(), x.device());
-  for (std::int64_t begin = 0; begin < x.size(0); begin += block) {
-    const std::int64_t end = std::min(x.size(0), begin + block);
-    result.rows(begin, end).assign(outer_.forward(inner_.forward(x.rows(begin, end))));
-  }
-  return result;
+  return in_row_blocks(x, drops(),
+                       [this](const Tensor& rows) { return outer_.forward(dropout_.forward(inner_.forward(rows))); });
 }
 
 Tensor sinusoidal_positions(std::int64_t length, std::int64_t dim) {

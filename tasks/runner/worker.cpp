@@ -1,9 +1,9 @@
 #include "tasks/runner/worker.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,13 +17,16 @@ namespace {
 
 using nlohmann::json;
 
-struct Pipe {
+struct Channel {
   int read_end = -1, write_end = -1;
 };
 
-Pipe make_pipe() {
+/// Sockets and not a pipe: writing to a worker that has died must be an error here, not a signal that ends everything.
+Channel make_channel() {
   int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) throw IoError("worker", fmt::format("no pipe: {}", std::strerror(errno)));
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+    throw IoError("worker", fmt::format("no connection to it: {}", std::strerror(errno)));
+  }
   return {ends[0], ends[1]};
 }
 
@@ -46,7 +49,7 @@ struct SpawnPlan {
 void write_all(int file, const std::string& text) {
   std::size_t done = 0;
   while (done < text.size()) {
-    const ssize_t written = ::write(file, text.data() + done, text.size() - done);
+    const ssize_t written = ::send(file, text.data() + done, text.size() - done, MSG_NOSIGNAL);
     if (written < 0 && errno == EINTR) continue;
     if (written <= 0) return;  // the process has ended; that shows when its output is read
     done += static_cast<std::size_t>(written);
@@ -80,7 +83,7 @@ RunProgress run_progress_from(const json& entry) {
 }
 
 WorkerProcess::WorkerProcess(const std::string& program, const json& request) {
-  const Pipe input = make_pipe(), output = make_pipe();
+  const Channel input = make_channel(), output = make_channel();
   SpawnPlan plan;
   ::posix_spawn_file_actions_adddup2(&plan.actions, input.read_end, STDIN_FILENO);
   ::posix_spawn_file_actions_adddup2(&plan.actions, output.write_end, STDOUT_FILENO);

@@ -27,7 +27,8 @@ BatchModel::BatchModel(const nlohmann::json& pattern, const ModelShape& shape)
               .layer = {.dim = shape.dim,
                         .heads = shape.heads,
                         .feed_forward = shape.feed_forward,
-                        .num_relations = graph_.num_relations()}}),
+                        .num_relations = graph_.num_relations()},
+              .checkpoint_layers = shape.checkpoint_layers}),
       rounds_(nn::make_rounds(graph_, {.layers = shape.layers})),
       inputs_(randn({graph_.num_tokens(), shape.dim})),
       gradient_(inputs_) {}

@@ -24,6 +24,16 @@ const std::vector<Pattern>& patterns() {
   return all;
 }
 
+struct Pass {
+  std::string name;
+  bool training, checkpointed;
+};
+const std::vector<Pass>& passes() {
+  static const std::vector<Pass> all = {
+      {"inference", false, false}, {"training", true, false}, {"training_checkpointed", true, true}};
+  return all;
+}
+
 }  // namespace
 
 void run_sequence_length(const Options& options, const Report& report) {
@@ -31,13 +41,11 @@ void run_sequence_length(const Options& options, const Report& report) {
   const Options few{.repeats = std::min(options.repeats, 2)};
   for (const std::int64_t length : {512, 1024, 2048, 4096, 8192}) {
     for (const Pattern& pattern : patterns()) {
-      const std::string prefix = fmt::format("n={} {}", length, pattern.name);
-      if (!may_be_selected(options, prefix)) continue;
-      BatchModel model(pattern.specification, {.length = length});
-      for (const bool training : {false, true}) {
-        const std::string name = fmt::format("{} {}", prefix, training ? "training" : "inference");
+      for (const Pass& pass : passes()) {
+        const std::string name = fmt::format("n={} {} {}", length, pattern.name, pass.name);
         if (!selected(options, name)) continue;
-        const auto step = [&] { training ? model.train() : model.infer(); };
+        BatchModel model(pattern.specification, {.length = length, .checkpoint_layers = pass.checkpointed});
+        const auto step = [&] { pass.training ? model.train() : model.infer(); };
         const auto peak = static_cast<double>(model.peak_bytes(step));
         const double milliseconds = measure(few, step);
         const double rate = model.tokens() / milliseconds * 1e3;

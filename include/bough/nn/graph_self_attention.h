@@ -49,7 +49,8 @@ class GraphSelfAttention : public Module {
   /// Equal groups of heads on different graphs over the same nodes.
   Tensor forward(std::span<const Graph> graphs, const Tensor& sources, const Tensor& destinations) const;
   /// Sources and destinations picked from the same rows [N, dim]. A row is projected once, however often it is picked,
-  /// and not at all if it is not.
+  /// and not at all if it is not. Where no tape is kept and there are many rows, a few heads at a time, so that only
+  /// their queries, keys and values exist.
   Tensor forward(std::span<const Graph> graphs, const Tensor& nodes, const AttentionRows& rows) const;
 
   /// What follows the projections: queries [num_dst, dim], keys and values [num_src, dim] -> [num_dst, dim]. For those
@@ -70,6 +71,11 @@ class GraphSelfAttention : public Module {
   Tensor span_logits;    ///< [heads], z = max_span * sigmoid(logit), or undefined
 
  private:
+  /// Heads of the queries [num_dst, heads * head_dim], joined again but not projected.
+  Tensor attended(std::span<const Graph> graphs, Tensor queries, Tensor keys, Tensor values,
+                  const Tensor& distances) const;
+  /// How many heads forward should compute together.
+  std::int64_t heads_at_once(std::span<const Graph> graphs, const Tensor& nodes) const;
   /// z of each head, [heads].
   Tensor reach() const;
   /// clip((ramp + z - distance) / ramp, 0, 1) of each edge and head.

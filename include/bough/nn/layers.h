@@ -75,11 +75,16 @@ class Dropout : public Module {
  public:
   explicit Dropout(double p);
   Tensor forward(const Tensor& x) const;
-  double p() const { return p_; }
+  bool active() const { return is_training() && p_ > 0; }
 
  private:
   double p_;
 };
+
+/// function(x) of [N, dim], whose rows must not depend on each other. Where no tape is kept it gets a thousand rows at
+/// a time: what is wide inside stays in the cache and out of the peak. With `at_once` it gets all rows: a function that
+/// draws random numbers would give other ones.
+Tensor in_row_blocks(const Tensor& x, bool at_once, FunctionRef<Tensor(const Tensor&)> function);
 
 /// A part of a layer with its residual connection: norm(x + dropout(part(read))) or, with pre_norm,
 /// x + dropout(part(norm(read))). `read` is x, or more rows than the part writes.
@@ -100,6 +105,8 @@ class FeedForward : public Module {
  public:
   explicit FeedForward(const FeedForwardOptions& options);
   Tensor forward(const Tensor& x) const;
+  /// Whether it draws random numbers now.
+  bool drops() const { return dropout_.active(); }
 
  private:
   Linear inner_, outer_;

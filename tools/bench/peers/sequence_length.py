@@ -4,8 +4,10 @@
     python3 tools/bench/peers/sequence_length.py build/release/bin/bough [--lengths LIST] [--patterns LIST] [--json]
 
 torch runs the full causal Transformer with scaled_dot_product_attention, bough the patterns of `bough bench
-sequence_length`. Inference and training (forward and backward); medians of the turns. Memory is the growth of the
-process for torch, and the tensors of parameters, inputs and activations for bough. Installs torch on first use (see
+sequence_length`. Inference, training (forward and backward), and training with layers that run again in backward
+instead of keeping their tensors, which torch does not do here; medians of the turns. Memory is the growth of the
+process for torch, and parameters, inputs, activations, graphs and
+their plans for bough. Installs torch on first use (see
 environments.py).
 """
 import argparse
@@ -16,7 +18,8 @@ import subprocess
 
 import environments
 
-PASSES = ("inference", "training")
+# Of ours, and what torch does beside it.
+PASSES = {"inference": "inference", "training": "training", "training_checkpointed": "training"}
 
 
 def bough_times(bough, threads, length, pattern):
@@ -55,17 +58,17 @@ def main():
             for pattern in patterns:
                 ours[pattern].append(bough_times(arguments.bough, arguments.threads, length, pattern))
         for pattern in patterns:
-            for which in PASSES:
+            for which, of_peer in PASSES.items():
                 line = {"name": "sequence_length", "case": f"n={length} {pattern} {which}",
                         "tokens_per_second": middle(ours[pattern], which, "tokens_per_second"),
                         "peak_bytes": middle(ours[pattern], which, "peak_bytes"), "peer": "torch 2.13 SDPA",
-                        "peer_tokens_per_second": middle(peer, which, "tokens_per_second"),
-                        "peer_peak_bytes": middle(peer, which, "peak_bytes")}
+                        "peer_tokens_per_second": middle(peer, of_peer, "tokens_per_second"),
+                        "peer_peak_bytes": middle(peer, of_peer, "peak_bytes")}
                 line["ratio"] = line["tokens_per_second"] / line["peer_tokens_per_second"]
                 if arguments.json:
                     print(json.dumps(line), flush=True)
                 else:
-                    print(f"{line['case']:<28}{line['tokens_per_second']:>8.0f} tokens/s{line['peak_bytes'] / 1e6:>8.0f} MB"
+                    print(f"{line['case']:<36}{line['tokens_per_second']:>8.0f} tokens/s{line['peak_bytes'] / 1e6:>8.0f} MB"
                           f"{line['peer_tokens_per_second']:>12.0f} tokens/s{line['peer_peak_bytes'] / 1e6:>8.0f} MB "
                           f"torch{line['ratio']:>8.2f}x", flush=True)
 
