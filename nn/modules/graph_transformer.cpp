@@ -36,8 +36,8 @@ Tensor outside_rows(const Rounds& rounds, const SegmentMemory* memory, std::size
 
 /// A layer on a graph or a part of one; `checkpointed`: keeping nothing but its inputs for backward.
 template <typename Part, typename... Inputs>
-Tensor run(const GraphTransformerLayer& layer, bool checkpointed, const Part& part, const Inputs&... inputs) {
-  if (!checkpointed) return layer.forward(part, inputs...);
+Tensor run(const GraphTransformerLayer& layer, bool checkpointed, const Part& part, Inputs... inputs) {
+  if (!checkpointed) return layer.forward(part, std::move(inputs)...);
   return recompute(
       [&layer, part](const std::vector<Tensor>& given) {
         if constexpr (sizeof...(inputs) == 1)
@@ -74,25 +74,25 @@ Tensor GraphTransformerLayer::forward(const LayerView& view, const Tensor& sourc
                 {.destinations = whole ? Tensor() : index_tensor(view.destination_rows)});
 }
 
-Tensor GraphTransformerLayer::forward(const Round& round, const Tensor& held, const Tensor& outside) const {
-  const Tensor nodes = outside.defined() && outside.size(0) > 0 ? concatenate({outside, held}, 0) : held;
-  const Tensor updated =
-      update(round.graphs, nodes,
-             {.sources = round.source_rows, .destinations = round.updated_rows, .distances = round.distances});
+Tensor GraphTransformerLayer::forward(const Round& round, Tensor held, const Tensor& outside) const {
+  const AttentionRows rows{
+      .sources = round.source_rows, .destinations = round.updated_rows, .distances = round.distances};
+  const bool reads_more = outside.defined() && outside.size(0) > 0;
+  if (!round.next_rows.defined() && !reads_more) return update(round.graphs, std::move(held), rows);
+  const Tensor updated = update(round.graphs, reads_more ? concatenate({outside, held}, 0) : held, rows);
   return round.next_rows.defined() ? gather_rows(concatenate({updated, held}, 0), round.next_rows) : updated;
 }
 
-Tensor GraphTransformerLayer::update(std::span<const Graph> graphs, const Tensor& nodes,
-                                     const AttentionRows& rows) const {
-  const Tensor h = rows.destinations.defined() ? gather_rows(nodes, rows.destinations) : nodes;
-  return forward_around(h, nodes, [&](const Tensor& read) { return attention.forward(graphs, read, rows); });
+Tensor GraphTransformerLayer::update(std::span<const Graph> graphs, Tensor nodes, const AttentionRows& rows) const {
+  return forward_around(std::move(nodes), rows.destinations,
+                        [&](const Tensor& read) { return attention.forward(graphs, read, rows); });
 }
 
-Tensor GraphTransformerLayer::forward_around(const Tensor& h, const Tensor& read,
+Tensor GraphTransformerLayer::forward_around(Tensor read, const Tensor& rows,
                                              FunctionRef<Tensor(const Tensor&)> attend) const {
-  const Tensor z = residual(attention_norm, dropout_, pre_norm_, h, read, attend);
-  return in_row_blocks(z, dropout_.active() || feed_forward.drops(), [&](const Tensor& rows) {
-    return residual(feed_forward_norm, dropout_, pre_norm_, rows, rows,
+  const Tensor z = residual(attention_norm, dropout_, pre_norm_, std::move(read), rows, attend);
+  return in_row_blocks(z, dropout_.active() || feed_forward.drops(), [&](const Tensor& block) {
+    return residual(feed_forward_norm, dropout_, pre_norm_, block, {},
                     [&](const Tensor& normed) { return feed_forward.forward(normed); });
   });
 }
@@ -164,7 +164,7 @@ Tensor GraphTransformer::forward(const Rounds& rounds, const Tensor& tokens, con
     }
     for (std::size_t stage = 0; stage < rounds.layers[i].size(); ++stage) {
       held = run(layer(static_cast<std::int64_t>(i), static_cast<std::int64_t>(stage)), options_.checkpoint_layers,
-                 rounds.layers[i][stage], held, outside);
+                 rounds.layers[i][stage], std::move(held), outside);
     }
     const bool last = i + 1 == rounds.layers.size();
     if (last || options.after_layer) {

@@ -70,22 +70,21 @@ Tensor GraphTransformerDecoderLayer::forward(const Graph& graph, const Graph& cr
 
 Tensor GraphTransformerDecoderLayer::forward(const Round& round, const Graph& cross, const Tensor& held,
                                              const Tensor& encoded, const Tensor& token_rows) const {
-  const auto add_part = [this](const LayerNorm& norm, const Tensor& x, const Tensor& read, const auto& part) {
-    return residual(norm, dropout_, pre_norm_, x, read, part);
+  const auto add_part = [this](const LayerNorm& norm, const Tensor& read, const Tensor& rows, const auto& part) {
+    return residual(norm, dropout_, pre_norm_, read, rows, part);
   };
-  const Tensor h = round.updated_rows.defined() ? gather_rows(held, round.updated_rows) : held;
-  const Tensor attended = add_part(attention_norm, h, held, [&](const Tensor& nodes) {
+  const Tensor attended = add_part(attention_norm, held, round.updated_rows, [&](const Tensor& nodes) {
     return attention.forward(
         round.graphs, nodes,
         {.sources = round.source_rows, .destinations = round.updated_rows, .distances = round.distances});
   });
   const Tensor tokens = token_rows.defined() ? gather_rows(attended, token_rows) : attended;
   require_cross_graph(cross, tokens.size(0), encoded);
-  const Tensor informed = add_part(cross_attention_norm, tokens, tokens, [&](const Tensor& queries) {
+  const Tensor informed = add_part(cross_attention_norm, tokens, {}, [&](const Tensor& queries) {
     return cross_attention.forward(cross, encoded, queries);
   });
   const Tensor all = token_rows.defined() ? replace_rows(attended, token_rows, informed) : informed;
-  return add_part(feed_forward_norm, all, all, [&](const Tensor& rows) { return feed_forward.forward(rows); });
+  return add_part(feed_forward_norm, all, {}, [&](const Tensor& rows) { return feed_forward.forward(rows); });
 }
 
 GraphTransformerDecoder::GraphTransformerDecoder(const GraphTransformerDecoderOptions& options) : options_(options) {

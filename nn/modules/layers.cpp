@@ -12,6 +12,7 @@
 #include "bough/ops/dropout.h"
 #include "bough/ops/embedding.h"
 #include "bough/ops/layer_norm.h"
+#include "bough/ops/rows.h"
 
 namespace bough::nn {
 namespace {
@@ -83,9 +84,12 @@ Tensor in_row_blocks(const Tensor& x, bool at_once, FunctionRef<Tensor(const Ten
   return result;
 }
 
-Tensor residual(const LayerNorm& norm, const Dropout& dropout, bool pre_norm, const Tensor& x, const Tensor& read,
+Tensor residual(const LayerNorm& norm, const Dropout& dropout, bool pre_norm, Tensor read, const Tensor& rows,
                 FunctionRef<Tensor(const Tensor&)> part) {
-  return pre_norm ? x + dropout.forward(part(norm.forward(read))) : norm.forward(dropout.forward(part(read)), x);
+  const Tensor change = dropout.forward(part(pre_norm ? norm.forward(read) : read));
+  const Tensor x = rows.defined() ? gather_rows(read, rows) : read;
+  read = {};
+  return pre_norm ? x + change : norm.forward(change, x);
 }
 
 FeedForward::FeedForward(const FeedForwardOptions& options)

@@ -89,7 +89,7 @@ Tensor IncrementalDecoder::update(std::int64_t index, const std::vector<std::int
   const nn::GraphTransformerLayer& layer = model_->transformer().layer(index);
   const nn::GraphSelfAttention& attention = layer.attention;
   Kept& kept = kept_[static_cast<std::size_t>(index)];
-  return layer.forward_around(h, h, [&](const Tensor& read) {
+  return layer.forward_around(h, {}, [&](const Tensor& read) {
     const std::vector<Tensor> qkv =
         linear_parts(read, {attention.query.part(), attention.key.part(), attention.value.part()});
     copy_rows(qkv[1], nodes, kept.keys);

@@ -70,6 +70,31 @@ TEST(GraphSelfAttention, ALargerRelationTableServesShorterSequences) {
   EXPECT_THROW(attention.forward(longer, zeros({longer.num_nodes(), 8})), ShapeError);
 }
 
+TEST(GraphTransformer, WithoutATapeGoesPieceByPieceToTheSameResultInLessMemory) {
+  for (const bool pre_norm : {false, true}) {
+    manual_seed(6);
+    const AttentionGraph graph = bpt(3000, true);
+    const Rounds rounds = make_rounds(graph, {.layers = 3});
+    const GraphTransformer model({.layers = 3,
+                                  .layer = {.dim = 256,
+                                            .heads = 8,
+                                            .feed_forward = 512,
+                                            .num_relations = graph.num_relations(),
+                                            .pre_norm = pre_norm,
+                                            .attention_bias = true}});
+    const Tensor tokens = random_tensor({3000, 256}, DType::float32, 7);
+    const Tensor whole = model.forward(rounds, tokens).detach();
+    const NoGrad no_grad;
+    model.forward(rounds, tokens);  // plans and packed buffers are there now
+    const std::int64_t before = memory_statistics().bytes_now;
+    reset_peak_memory();
+    test::expect_close(model.forward(rounds, tokens), whole);
+    const std::int64_t nodes = graph.graph.num_nodes() * 256 * static_cast<std::int64_t>(sizeof(float));
+    // What is read, all heads joined and in parts, a part's queries, keys and values; scratch of the kernels.
+    EXPECT_LT(memory_statistics().bytes_peak - before, 6 * nodes);
+  }
+}
+
 TEST(GraphSelfAttention, RefusesHeadsThatDoNotDivide) {
   EXPECT_THROW(GraphSelfAttention({.dim = 10, .heads = 3}), ConfigError);
   EXPECT_THROW(GraphSelfAttention({.dim = 0}), ConfigError);

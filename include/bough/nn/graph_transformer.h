@@ -39,17 +39,17 @@ class GraphTransformerLayer : public Module {
   /// On a part of a graph: rows of view.sources -> rows of view.destinations.
   Tensor forward(const LayerView& view, const Tensor& sources) const;
   /// One round: rows held before -> rows held after. `outside` are rows that are read in front of those held.
-  Tensor forward(const Round& round, const Tensor& held, const Tensor& outside = {}) const;
-  /// The layer around any way of attending: h are the rows to update; attend gets the rows that `read` holds as the
-  /// attention sees them and gives one row for each of h.
-  Tensor forward_around(const Tensor& h, const Tensor& read, FunctionRef<Tensor(const Tensor&)> attend) const;
+  Tensor forward(const Round& round, Tensor held, const Tensor& outside = {}) const;
+  /// The layer around any way of attending: attend gets what is read as the attention sees it and gives a row for each
+  /// of `rows` among them: those to update, an index tensor, undefined = all.
+  Tensor forward_around(Tensor read, const Tensor& rows, FunctionRef<Tensor(const Tensor&)> attend) const;
 
   GraphSelfAttention attention;
   FeedForward feed_forward;
   LayerNorm attention_norm, feed_forward_norm;
 
  private:
-  Tensor update(std::span<const Graph> graphs, const Tensor& nodes, const AttentionRows& rows) const;
+  Tensor update(std::span<const Graph> graphs, Tensor nodes, const AttentionRows& rows) const;
 
   Dropout dropout_;
   bool pre_norm_;

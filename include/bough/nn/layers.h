@@ -87,8 +87,9 @@ class Dropout : public Module {
 Tensor in_row_blocks(const Tensor& x, bool at_once, FunctionRef<Tensor(const Tensor&)> function);
 
 /// A part of a layer with its residual connection: norm(x + dropout(part(read))) or, with pre_norm,
-/// x + dropout(part(norm(read))). `read` is x, or more rows than the part writes.
-Tensor residual(const LayerNorm& norm, const Dropout& dropout, bool pre_norm, const Tensor& x, const Tensor& read,
+/// x + dropout(part(norm(read))), where x are the rows of `read` that the part updates: an index tensor, undefined =
+/// all. A caller who gives `read` away frees it as early as can be.
+Tensor residual(const LayerNorm& norm, const Dropout& dropout, bool pre_norm, Tensor read, const Tensor& rows,
                 FunctionRef<Tensor(const Tensor&)> part);
 
 struct FeedForwardOptions {
