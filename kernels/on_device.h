@@ -6,11 +6,9 @@
 #include <string_view>
 
 #include "bough/core/tensor.h"
+#include "kernels/backend.h"
 
 namespace bough {
-
-/// Tags that pick a backend by overload: every kernel is `name(Cpu, views...)`, and on a GPU `name(Cuda, views...)`.
-struct Cpu {};
 
 /// DeviceError unless all defined tensors are on one device.
 void require_same_device(std::string_view where, std::initializer_list<Tensor> tensors);

@@ -17,7 +17,7 @@
 #include "graph/plan/attention_plan.h"
 #include "kernels/cpu/attention_tile-inl.h"
 #include "kernels/attention_views.h"
-#include "kernels/cpu/scratch.h"
+#include "kernels/scratch.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace bough::HWY_NAMESPACE {

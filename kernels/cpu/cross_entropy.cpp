@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "bough/core/parallel.h"
-#include "kernels/cpu/scratch.h"
+#include "kernels/scratch.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/cross_entropy.cpp"

@@ -4,7 +4,7 @@
 
 #include "bough/core/parallel.h"
 #include "kernels/cpu/gemm_tile.h"
-#include "kernels/cpu/scratch.h"
+#include "kernels/scratch.h"
 
 namespace bough {
 namespace {

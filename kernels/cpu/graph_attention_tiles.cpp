@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "bough/core/parallel.h"
-#include "kernels/cpu/scratch.h"
+#include "kernels/scratch.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/graph_attention_tiles.cpp"

@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "kernels/attention_views.h"
-#include "kernels/cpu/scratch.h"
+#include "kernels/scratch.h"
 
 namespace bough {
 

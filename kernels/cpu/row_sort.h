@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <span>
 
-#include "kernels/cpu/scratch.h"
+#include "kernels/scratch.h"
 #include "kernels/on_device.h"
 
 namespace bough {

@@ -27,7 +27,7 @@ bool in_packs(const HeadRows<T>& rows) {
 }
 
 /// Calls f(Share) for the widths of the vectors: small groups that read packs where everything is aligned, whole warps
-/// that read single numbers otherwise. `written` are vectors that the kernel writes. DeviceError above 512.
+/// that read single numbers otherwise. `written` are vectors that the kernel writes. DeviceError above 256.
 template <typename T, typename F>
 void with_share(const char* where, const AttentionInputs<T>& in, std::initializer_list<HeadRows<T>> written,
                 const F& f) {
@@ -38,7 +38,7 @@ void with_share(const char* where, const AttentionInputs<T>& in, std::initialize
   using Narrow = Share<8, 8, pack_size<T>>;
   using Middle = Share<16, 8, pack_size<T>>;
   using Wide = Share<32, 4, 1>;
-  using Widest = Share<32, 16, 1>;
+  using Widest = Share<32, 8, 1>;
   if (packs && width <= Narrow::most_features) return f(Narrow{});
   if (packs && width <= Middle::most_features) return f(Middle{});
   if (width <= Wide::most_features) return f(Wide{});

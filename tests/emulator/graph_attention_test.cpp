@@ -8,6 +8,7 @@
 #include "tests/emulator/emulated_graph.h"
 #include "tests/kernels/graph_attention_cases.h"
 #include "tests/support/compare.h"
+#include "tests/support/errors.h"
 #include "tests/support/graph_zoo.h"
 
 namespace bough {
@@ -147,13 +148,23 @@ TEST(EmulatedGraphAttention, TakesEveryOption) {
 
 TEST(EmulatedGraphAttention, TakesWidthsOfEveryKernel) {
   for (const auto& [width, value_width] :
-       {std::pair{1, 1}, {3, 5}, {64, 64}, {64, 12}, {100, 128}, {130, 20}, {512, 7}}) {
+       {std::pair{1, 1}, {3, 5}, {64, 64}, {64, 12}, {100, 128}, {130, 20}, {256, 7}}) {
     for (const DType dtype : {DType::float32, DType::float64}) {
       SCOPED_TRACE(width);
       expect_right(attention_case(with_types(zoo::random_graph(6, 40, 2), 3), dtype, {1, width, value_width},
                                   {.relation_keys = true, .relation_values = true}));
     }
   }
+}
+
+TEST(EmulatedGraphAttention, NamesTheLimitWhenHeadsAreTooWide) {
+  Queue queue;
+  const std::string message = test::error_message<DeviceError>([&] {
+    EmulatedAttention(queue, attention_case(zoo::chain(3), DType::float32, {1, 257, 3}));
+  });
+  EXPECT_EQ(message,
+            "[graph_attention] takes heads of up to 256 features on a GPU, these have 257; use more heads, or "
+            "Device::cpu()");
 }
 
 TEST(EmulatedGraphAttention, DropsTheSameEdgesAsTheCpu) {

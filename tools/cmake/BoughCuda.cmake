@@ -1,11 +1,16 @@
 # Whether there is a CUDA backend. BOUGH_CUDA_FOLDER names the sources that stand for it: real ones, or those that say
-# it is not there. The runtime is linked from its archive, so an installed bough does not need the toolkit.
+# it is not there. CMake's own switches hold: CMAKE_CUDA_ARCHITECTURES, and CMAKE_CUDA_RUNTIME_LIBRARY, which is Static
+# unless told otherwise, so that an installed bough does not need the toolkit.
 
 if(NOT BOUGH_CUDA MATCHES "^(AUTO|ON|OFF)$")
   message(FATAL_ERROR "BOUGH_CUDA must be AUTO, ON or OFF, not '${BOUGH_CUDA}'")
 endif()
+set(CUDAToolkit_FOUND FALSE)
 if(NOT BOUGH_CUDA STREQUAL OFF)
   find_package(CUDAToolkit QUIET)
+  if(CUDAToolkit_FOUND AND NOT CMAKE_CUDA_COMPILER)
+    set(CMAKE_CUDA_COMPILER ${CUDAToolkit_NVCC_EXECUTABLE})
+  endif()
 endif()
 if(BOUGH_CUDA STREQUAL ON AND NOT CUDAToolkit_FOUND)
   message(FATAL_ERROR "BOUGH_CUDA is ON, but there is no CUDA toolkit here; install it and put its nvcc on the PATH (or "
@@ -15,9 +20,25 @@ endif()
 add_library(bough_cuda INTERFACE)
 set_target_properties(bough_cuda PROPERTIES EXPORT_NAME cuda)
 if(CUDAToolkit_FOUND)
+  # The oldest architecture, as machine code and as code that newer drivers translate: short to build, runs everywhere.
+  # The preset "cuda" names all architectures.
+  if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
+    set(CMAKE_CUDA_ARCHITECTURES 75)
+  endif()
+  if(BOUGH_CCACHE AND NOT CMAKE_CUDA_COMPILER_LAUNCHER)
+    set(CMAKE_CUDA_COMPILER_LAUNCHER ${BOUGH_CCACHE})
+  endif()
+  enable_language(CUDA)
+  if(NOT DEFINED CMAKE_CUDA20_STANDARD_COMPILE_OPTION) # CMake 3.25 does not know that nvcc has C++20
+    set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
+    set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)
+  endif()
+  # Kernels keep everything in registers: one that spills, or has an array in memory, does not build.
+  set(BOUGH_CUDA_OPTIONS --expt-relaxed-constexpr -Xptxas=-warn-spills,-warn-lmem-usage,-Werror)
   set(BOUGH_CUDA_FOLDER cuda)
   list(APPEND BOUGH_LIBRARY_DEPENDENCIES CUDAToolkit)
-  target_link_libraries(bough_cuda INTERFACE CUDA::cudart_static)
+  string(TOLOWER "${CMAKE_CUDA_RUNTIME_LIBRARY}" runtime)
+  target_link_libraries(bough_cuda INTERFACE $<IF:$<STREQUAL:${runtime},shared>,CUDA::cudart,CUDA::cudart_static>)
 else()
   set(BOUGH_CUDA_FOLDER no_cuda)
 endif()

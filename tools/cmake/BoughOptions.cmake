@@ -15,10 +15,12 @@ if(BOUGH_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
 endif()
 
 add_library(bough_options INTERFACE)
-target_compile_options(bough_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor
+# nvcc checks kernels in its own way; see BoughCuda.cmake.
+target_compile_options(bough_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wshadow
+                       -Wnon-virtual-dtor
                        # GCC 12 sees overlaps in std::string that are not there (its bug 105329).
                        $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
-                       $<$<BOOL:${BOUGH_WERROR}>:-Werror>)
+                       $<$<BOOL:${BOUGH_WERROR}>:-Werror>>)
 if(BOUGH_SANITIZE)
   target_compile_options(bough_options INTERFACE -fsanitize=${BOUGH_SANITIZE} -fno-omit-frame-pointer
                          -fno-sanitize-recover=all)

@@ -1,0 +1,144 @@
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "kernels/simt/collective.h"
+
+namespace bough::simt {
+
+/// What the rows aim at: classes, or `ignored`.
+struct ClassTargetView {
+  const std::int64_t* classes = nullptr;
+  std::int64_t ignored = -100;
+  double smoothing = 0;
+};
+
+/// loss = log_sum - sum(q * (x - max)), everything relative to the largest score: a warp for each row.
+template <typename T>
+struct CrossEntropy {
+  static constexpr int block_size = 128;
+
+  std::int64_t rows = 0, width = 1;
+  const T* logits = nullptr;
+  ClassTargetView targets;
+  T* losses = nullptr;
+  T* normalizers = nullptr;  ///< largest score and log of the sum of exponentials of each row that is not ignored
+
+  template <typename Context>
+  BOUGH_DEVICE void operator()(Context& context) const {
+    const std::int64_t row = context.block() * (block_size / warp_size) + context.warp();
+    if (row >= rows) return;
+    const T* x = logits + row * width;
+    const std::int64_t target = context.load(targets.classes + row);
+    const bool writes = context.lane() == 0;
+    if (target == targets.ignored) {
+      if (writes) context.store(losses + row, T{0});
+      return;
+    }
+    T top = -std::numeric_limits<T>::infinity();
+    for (std::int64_t i = context.lane(); i < width; i += warp_size) top = mp::Max{}(top, context.load(x + i));
+    top = warp_max(context, top);
+    const bool masked = top < std::numeric_limits<T>::lowest();
+    T sum = 0, differences = 0;
+    for (std::int64_t i = context.lane(); i < width; i += warp_size) {
+      const T difference = masked ? -std::numeric_limits<T>::infinity() : context.load(x + i) - top;
+      sum += std::exp(difference);
+      differences += difference;
+    }
+    sum = warp_sum(context, sum);
+    differences = warp_sum(context, differences);
+    if (!writes) return;
+    const T log_sum = std::log(sum);
+    double hit = static_cast<double>(context.load(x + target) - top);
+    if (targets.smoothing > 0) {
+      // Without the test, complete smoothing would multiply a score of -inf by zero.
+      hit = (targets.smoothing < 1 ? (1 - targets.smoothing) * hit : 0.0) +
+            targets.smoothing / static_cast<double>(width) * static_cast<double>(differences);
+    }
+    context.store(normalizers + 2 * row, top);
+    context.store(normalizers + 2 * row + 1, log_sum);
+    context.store(losses + row,
+                  masked ? std::numeric_limits<T>::infinity() : static_cast<T>(static_cast<double>(log_sum) - hit));
+  }
+};
+
+/// The sum of all losses in double precision, by one block, always in the same order.
+template <typename T>
+struct SumLosses {
+  static constexpr int block_size = 256;
+
+  std::int64_t rows = 0;
+  const T* losses = nullptr;
+  double* total = nullptr;
+
+  template <typename Context>
+  BOUGH_DEVICE void operator()(Context& context) const {
+    const auto slots = context.template shared<double>(warp_size);
+    double sum = 0;
+    for (std::int64_t i = context.thread(); i < rows; i += block_size) sum += context.load(losses + i);
+    sum = block_reduce(context, slots, sum, mp::Sum{});
+    if (context.thread() == 0) context.store(total, sum);
+  }
+};
+
+/// gradient = (softmax - target distribution) * scale * dy: a warp for each row.
+template <typename T>
+struct CrossEntropyGradient {
+  static constexpr int block_size = 128;
+
+  std::int64_t rows = 0, width = 1;
+  const T* logits = nullptr;
+  ClassTargetView targets;
+  const T* normalizers = nullptr;
+  const T* dy = nullptr;
+  bool one_dy = false;  ///< for all rows
+  double scale = 1;
+  T* gradient = nullptr;
+
+  template <typename Context>
+  BOUGH_DEVICE void operator()(Context& context) const {
+    const std::int64_t row = context.block() * (block_size / warp_size) + context.warp();
+    if (row >= rows) return;
+    const std::int64_t target = context.load(targets.classes + row);
+    if (target == targets.ignored) {
+      for (std::int64_t i = context.lane(); i < width; i += warp_size) context.store(gradient + row * width + i, T{0});
+      return;
+    }
+    const double factor = scale * context.load(dy + (one_dy ? 0 : row));
+    const T top = context.load(normalizers + 2 * row), log_sum = context.load(normalizers + 2 * row + 1);
+    // A row of only -inf has no probabilities: relative to anything finite all of them are 0.
+    const bool masked = top < std::numeric_limits<T>::lowest();
+    const T spread = static_cast<T>(factor * targets.smoothing / static_cast<double>(width));
+    for (std::int64_t i = context.lane(); i < width; i += warp_size) {
+      const T p = masked ? T{0} : std::exp(context.load(logits + row * width + i) - top - log_sum);
+      const T hit = i == target ? static_cast<T>(factor * (1 - targets.smoothing)) : T{0};
+      context.store(gradient + row * width + i, p * static_cast<T>(factor) - spread - hit);
+    }
+  }
+};
+
+/// Losses of all rows, their normalizers, and in `total` the sum of the losses.
+template <typename Queue, typename T>
+void cross_entropy(Queue& queue, const CrossEntropy<T>& body, double* total) {
+  queue.launch({.name = "cross_entropy",
+                .num_blocks = blocks_for(body.rows, body.block_size / warp_size),
+                .block_size = body.block_size},
+               body);
+  queue.launch({.name = "sum_losses",
+                .num_blocks = 1,
+                .block_size = SumLosses<T>::block_size,
+                .shared_bytes = block_reduce_bytes<double>()},
+               SumLosses<T>{body.rows, body.losses, total});
+}
+
+template <typename Queue, typename T>
+void cross_entropy_backward(Queue& queue, const CrossEntropyGradient<T>& body) {
+  queue.launch({.name = "cross_entropy_backward",
+                .num_blocks = blocks_for(body.rows, body.block_size / warp_size),
+                .block_size = body.block_size},
+               body);
+}
+
+}  // namespace bough::simt

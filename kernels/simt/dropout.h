@@ -1,0 +1,63 @@
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+
+#include "bough/core/random.h"
+#include "kernels/simt/context.h"
+#include "kernels/simt/fragment.h"
+
+namespace bough::simt {
+
+/// y[i] = x[i] / (1 - p) where uniform_float(stream(i)) >= p, 0 elsewhere: the mask of the CPU. A thread takes the four
+/// elements of one block of random numbers.
+template <typename T, int Packed>
+struct Dropout {
+  static constexpr int block_size = 256;
+
+  std::int64_t count = 0;
+  const T* x = nullptr;
+  T* y = nullptr;
+  double p = 0;
+  RandomStream stream;
+
+  template <typename Context>
+  BOUGH_DEVICE void operator()(Context& context) const {
+    const std::int64_t block = context.block() * block_size + context.thread(), first = 4 * block;
+    if (first >= count) return;
+    const std::array<std::uint32_t, 4> numbers = stream.block(static_cast<std::uint64_t>(block));
+    const T scale = static_cast<T>(p < 1 ? 1 / (1 - p) : 0);
+    const auto dropped = [&](T value, std::uint32_t bits) {
+      return static_cast<double>(uniform_float(bits)) >= p ? value * scale : T{0};
+    };
+    if (first + 4 > count) {
+      for (int i = 0; i < 4; ++i) {
+        if (first + i < count) context.store(y + first + i, dropped(context.load(x + first + i), numbers[i]));
+      }
+      return;
+    }
+    for (int i = 0; i < 4; i += Packed) {
+      using Values = Pack<T, Packed>;
+      Values values = context.load(reinterpret_cast<const Values*>(x + first + i));
+      for (int j = 0; j < Packed; ++j) values.values[j] = dropped(values.values[j], numbers[i + j]);
+      context.store(reinterpret_cast<Values*>(y + first + i), values);
+    }
+  }
+};
+
+template <typename Queue, typename T>
+void dropout(Queue& queue, std::int64_t count, const T* x, double p, RandomStream stream, T* y) {
+  const auto launch = [&](const auto& body) {
+    queue.launch({.name = "dropout",
+                  .num_blocks = blocks_for(blocks_for(count, 4), body.block_size),
+                  .block_size = body.block_size},
+                 body);
+  };
+  constexpr int packed = 16 / sizeof(T);
+  const auto in_packs = [](const T* address) { return reinterpret_cast<std::uintptr_t>(address) % 16 == 0; };
+  if (in_packs(x) && in_packs(y)) return launch(Dropout<T, packed>{count, x, y, p, stream});
+  launch(Dropout<T, 1>{count, x, y, p, stream});
+}
+
+}  // namespace bough::simt

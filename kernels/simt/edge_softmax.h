@@ -1,0 +1,213 @@
+#pragma once
+
+#include <cmath>
+#include <limits>
+
+#include "kernels/simt/collective.h"
+#include "kernels/simt/row_items.h"
+
+/// Softmax over the edges of each row, column by column, in two passes: what a row needs to know of all its edges (in
+/// segments that are merged in order), then every edge. Lanes take neighbouring columns of neighbouring edges.
+namespace bough::simt {
+
+/// Largest score, and the sum of exponentials relative to it.
+template <typename T>
+struct SoftmaxState {
+  T top = -std::numeric_limits<T>::infinity();
+  T total = 0;
+
+  BOUGH_DEVICE static T base_of(T top) {
+    const T lowest = std::numeric_limits<T>::lowest();
+    return top < lowest ? lowest : top;
+  }
+  BOUGH_DEVICE void take(const SoftmaxState& other) {
+    const T new_top = mp::Max{}(top, other.top), base = base_of(new_top);
+    total = total * std::exp(top - base) + other.total * std::exp(other.top - base);
+    top = new_top;
+  }
+  template <typename Context>
+  BOUGH_DEVICE void take_lane(Context& context, int distance) {
+    SoftmaxState other;
+    other.top = context.shuffle_xor(top, distance);
+    other.total = context.shuffle_xor(total, distance);
+    take(other);
+  }
+};
+
+/// weight = exp(score - top) / total
+template <typename T>
+struct SoftmaxForward {
+  using State = SoftmaxState<T>;
+  static constexpr const char* name = "edge_softmax";
+  const T* scores = nullptr;
+  T* weights = nullptr;
+
+  template <typename Context>
+  BOUGH_DEVICE State state_of(Context& context, std::int64_t place) const {
+    State state;
+    state.top = context.load(scores + place);
+    state.total = state.top < std::numeric_limits<T>::lowest() ? T{0} : T{1};
+    return state;
+  }
+  template <typename Context>
+  BOUGH_DEVICE void finish(Context& context, std::int64_t place, const State& row) const {
+    const T p = std::exp(context.load(scores + place) - State::base_of(row.top));
+    context.store(weights + place, row.total == T{0} ? T{0} : p / row.total);
+  }
+};
+
+template <typename T>
+struct ProductState {
+  T sum = 0;
+
+  BOUGH_DEVICE void take(const ProductState& other) { sum += other.sum; }
+  template <typename Context>
+  BOUGH_DEVICE void take_lane(Context& context, int distance) {
+    sum += context.shuffle_xor(sum, distance);
+  }
+};
+
+/// score gradient = weight * (gradient - the row's sum of weight * gradient)
+template <typename T>
+struct SoftmaxBackward {
+  using State = ProductState<T>;
+  static constexpr const char* name = "edge_softmax_backward";
+  const T* weights = nullptr;
+  const T* gradient = nullptr;
+  T* score_gradient = nullptr;
+
+  template <typename Context>
+  BOUGH_DEVICE State state_of(Context& context, std::int64_t place) const {
+    return {context.load(weights + place) * context.load(gradient + place)};
+  }
+  template <typename Context>
+  BOUGH_DEVICE void finish(Context& context, std::int64_t place, const State& row) const {
+    context.store(score_gradient + place, context.load(weights + place) * (context.load(gradient + place) - row.sum));
+  }
+};
+
+/// A warp's lanes as columns times edges.
+struct ColumnLanes {
+  int columns = 1;  ///< a power of two up to 32
+
+  static ColumnLanes for_width(std::int64_t width) {
+    ColumnLanes lanes;
+    while (lanes.columns < width && lanes.columns < warp_size) lanes.columns *= 2;
+    return lanes;
+  }
+};
+
+/// Calls f(position, place) for the elements of a lane in one block of columns.
+template <typename Context, typename F>
+BOUGH_DEVICE void for_elements(Context& context, const RowItem& item, const std::int32_t* edge_ids, ColumnLanes lanes,
+                               std::int64_t column, std::int64_t width, const F& f) {
+  if (column >= width) return;
+  for (std::int64_t p = item.begin + context.lane() / lanes.columns; p < item.end; p += warp_size / lanes.columns) {
+    const std::int64_t edge = edge_ids == nullptr ? p : context.load(edge_ids + p);
+    f(edge * width + column);
+  }
+}
+
+template <typename Pass>
+struct RowStates {
+  static constexpr int block_size = 128;
+  using State = typename Pass::State;
+
+  RowItemView rows;
+  const std::int32_t* edge_ids = nullptr;
+  std::int64_t width = 1;
+  ColumnLanes lanes;
+  Pass pass;
+  State* states = nullptr;    ///< [rows, width]
+  State* partials = nullptr;  ///< [num_partials, width]
+
+  template <typename Context>
+  BOUGH_DEVICE void operator()(Context& context) const {
+    const std::int64_t work = context.block() * (block_size / warp_size) + context.warp();
+    if (work >= rows.num_items) return;
+    const RowItem item = context.load(rows.items + work);
+    for (std::int64_t first = 0; first < width; first += lanes.columns) {
+      const std::int64_t column = first + context.lane() % lanes.columns;
+      State state;
+      for_elements(context, item, edge_ids, lanes, column, width,
+                   [&](std::int64_t place) { state.take(pass.state_of(context, place)); });
+      for (int distance = lanes.columns; distance < warp_size; distance *= 2) state.take_lane(context, distance);
+      if (context.lane() >= lanes.columns || column >= width) continue;
+      if (item.partial < 0) {
+        context.store(states + item.row * width + column, state);
+      } else {
+        context.store(partials + item.partial * width + column, state);
+      }
+    }
+  }
+};
+
+template <typename Pass>
+struct MergeRowStates {
+  static constexpr int block_size = 128;
+  using State = typename Pass::State;
+
+  RowItemView rows;
+  std::int64_t width = 1;
+  State* states = nullptr;
+  const State* partials = nullptr;
+
+  template <typename Context>
+  BOUGH_DEVICE void operator()(Context& context) const {
+    const std::int64_t index = context.block() * block_size + context.thread();
+    if (index >= rows.num_cut_rows * width) return;
+    const CutRow row = context.load(rows.cut_rows + index / width);
+    State state;
+    for (std::int32_t i = 0; i < row.num_partials; ++i) {
+      state.take(context.load(partials + (row.first_partial + i) * width + index % width));
+    }
+    context.store(states + row.row * width + index % width, state);
+  }
+};
+
+template <typename Pass>
+struct FinishRows {
+  static constexpr int block_size = 128;
+  using State = typename Pass::State;
+
+  RowItemView rows;
+  const std::int32_t* edge_ids = nullptr;
+  std::int64_t width = 1;
+  ColumnLanes lanes;
+  Pass pass;
+  const State* states = nullptr;
+
+  template <typename Context>
+  BOUGH_DEVICE void operator()(Context& context) const {
+    const std::int64_t work = context.block() * (block_size / warp_size) + context.warp();
+    if (work >= rows.num_items) return;
+    const RowItem item = context.load(rows.items + work);
+    for (std::int64_t column = context.lane() % lanes.columns; column < width; column += lanes.columns) {
+      const State state = context.load(states + item.row * width + column);
+      for_elements(context, item, edge_ids, lanes, column, width,
+                   [&](std::int64_t place) { pass.finish(context, place, state); });
+    }
+  }
+};
+
+/// Both passes for SoftmaxForward or SoftmaxBackward. edge_ids may be null: position p then holds edge p.
+template <typename Queue, typename Pass>
+void softmax_rows(Queue& queue, const RowItemView& rows, std::int64_t num_rows, const std::int32_t* edge_ids,
+                  std::int64_t width, const Pass& pass) {
+  if (width == 0) return;
+  using State = typename Pass::State;
+  const auto states = queue.template scratch<State>(num_rows * width);
+  const auto partials = queue.template scratch<State>(rows.num_partials * width);
+  const ColumnLanes lanes = ColumnLanes::for_width(width);
+  const std::int64_t blocks = blocks_for(rows.num_items, RowStates<Pass>::block_size / warp_size);
+  queue.launch({.name = Pass::name, .num_blocks = blocks, .block_size = RowStates<Pass>::block_size},
+               RowStates<Pass>{rows, edge_ids, width, lanes, pass, states.data(), partials.data()});
+  queue.launch({.name = Pass::name,
+                .num_blocks = blocks_for(rows.num_cut_rows * width, MergeRowStates<Pass>::block_size),
+                .block_size = MergeRowStates<Pass>::block_size},
+               MergeRowStates<Pass>{rows, width, states.data(), partials.data()});
+  queue.launch({.name = Pass::name, .num_blocks = blocks, .block_size = FinishRows<Pass>::block_size},
+               FinishRows<Pass>{rows, edge_ids, width, lanes, pass, states.data()});
+}
+
+}  // namespace bough::simt
