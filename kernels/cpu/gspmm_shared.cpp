@@ -5,7 +5,7 @@
 #include <type_traits>
 
 #include "kernels/cpu/gspmm.h"
-#include "kernels/cpu/scratch.h"
+#include "kernels/scratch.h"
 #include "kernels/plan/shared_rows.h"
 
 #undef HWY_TARGET_INCLUDE

@@ -3,6 +3,7 @@
 #include <cuda_runtime.h>
 
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include "bough/core/errors.h"
@@ -12,8 +13,9 @@
 /// For files that nvcc compiles.
 namespace bough::cuda {
 
+/// One block on a multiprocessor is enough for the compiler: it shall not save registers by going to memory.
 template <typename Body>
-__global__ void __launch_bounds__(Body::block_size) run_body(const __grid_constant__ Body body) {
+__global__ void __launch_bounds__(Body::block_size, 1) run_body(const __grid_constant__ Body body) {
   Context context;
   body(context);
 }
@@ -24,6 +26,8 @@ class Queue {
   explicit Queue(int device, cudaStream_t stream = nullptr) : device_(device), stream_(stream) {
     check(cudaSetDevice(device), "cudaSetDevice", {});
   }
+
+  cudaStream_t stream() const { return stream_; }
 
   template <typename Body>
   void launch(const simt::Launch& launch, const Body& body) {
@@ -37,6 +41,16 @@ class Queue {
   template <typename T>
   Scratch<T> scratch(std::int64_t count) {
     return Scratch<T>(count, Device::cuda(device_));
+  }
+
+  /// The values may go as soon as this returns.
+  template <typename T>
+  Scratch<T> upload(std::span<const T> values) {
+    Scratch<T> buffer = scratch<T>(static_cast<std::int64_t>(values.size()));
+    if (values.empty()) return buffer;
+    check(cudaMemcpyAsync(buffer.data(), values.data(), values.size_bytes(), cudaMemcpyHostToDevice, stream_),
+          "cudaMemcpyAsync", {});
+    return buffer;
   }
 
  private:

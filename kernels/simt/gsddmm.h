@@ -27,13 +27,14 @@ struct Gsddmm {
     const std::int64_t index = message.sums_inner ? context.block() * (block_size / warp_size) + context.warp()
                                                   : context.block() * block_size + context.thread();
     if (index >= edges.count * message.width) return;
-    const std::int64_t id = index / message.width, element = index % message.width;
+    const std::int64_t id = index / message.width;
+    const auto element = message.element(index - id * message.width);
     const mp::EdgeRows edge{{message.reads(mp::End::row) ? context.load(edges.dst + id) : 0,
                              message.reads(mp::End::neighbour) ? context.load(edges.src + id) : 0, id}};
     T sum = 0;
     message.for_outers_of(context, element, [&](std::int64_t outer) {
       sum += message.sums_inner ? message.inner_sum(context, edge, outer)
-                                : message.at(context, edge, outer, element % message.inner);
+                                : message.at(context, edge, outer, element.inner_index);
     });
     if (!message.sums_inner || context.lane() == 0) context.store(results + index, sum);
   }

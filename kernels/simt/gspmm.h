@@ -40,24 +40,26 @@ struct Gspmm {
     if (work >= rows.num_items) return;
     const RowItem item = context.load(rows.items + work);
     if (message.sums_inner) {
-      for (std::int64_t element = 0; element < message.width; ++element) {
+      for (std::int64_t i = 0; i < message.width; ++i) {
+        const auto element = message.element(i);
         const Reduced<T> reduced = reduce(context, item, element, [&](const mp::EdgeRows& edge, std::int64_t outer) {
           return message.inner_sum(context, edge, outer);
         });
-        if (context.lane() == 0) store(context, item, element, reduced);
+        if (context.lane() == 0) store(context, item, i, reduced);
       }
       return;
     }
-    for (std::int64_t element = context.lane(); element < message.width; element += warp_size) {
-      store(context, item, element, reduce(context, item, element, [&](const mp::EdgeRows& edge, std::int64_t outer) {
-              return message.at(context, edge, outer, element % message.inner);
+    for (std::int64_t i = context.lane(); i < message.width; i += warp_size) {
+      const auto element = message.element(i);
+      store(context, item, i, reduce(context, item, element, [&](const mp::EdgeRows& edge, std::int64_t outer) {
+              return message.at(context, edge, outer, element.inner_index);
             }));
     }
   }
 
  private:
   template <typename Context, typename MessageOf>
-  BOUGH_DEVICE Reduced<T> reduce(Context& context, const RowItem& item, std::int64_t element,
+  BOUGH_DEVICE Reduced<T> reduce(Context& context, const RowItem& item, const typename MessageView<T>::Element& element,
                                  const MessageOf& message_of) const {
     const bool neighbours = edges.neighbours != nullptr && message.reads(mp::End::neighbour);
     const bool ids = edges.edge_ids != nullptr && (KeepWinner || message.reads(mp::End::edge));

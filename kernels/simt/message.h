@@ -38,18 +38,24 @@ struct MessageView {
     return lhs.end == end || (rhs.rows != nullptr && rhs.end == end) || (winners != nullptr && end == mp::End::edge);
   }
 
+  /// The row of an edge that an operand reads. Chosen by comparisons: an index known at run time only would put the
+  /// numbers into memory.
+  BOUGH_DEVICE static std::int64_t row_number(const mp::EdgeRows& edge, mp::End end) {
+    const std::int64_t node = end == mp::End::row ? edge.number[0] : edge.number[1];
+    return end == mp::End::edge ? edge.number[2] : node;
+  }
+
   /// The message of one feature.
   template <typename Context>
   BOUGH_DEVICE T at(Context& context, const mp::EdgeRows& edge, std::int64_t outer_index,
                     std::int64_t inner_index) const {
     const auto place = [&](const MessageOperand<T>& operand) {
-      return edge.number[static_cast<int>(operand.end)] * operand.width + context.load(operand.offsets + outer_index) +
+      return row_number(edge, operand.end) * operand.width + context.load(operand.offsets + outer_index) +
              inner_index * operand.step;
     };
     const std::int64_t left_place = place(lhs);
     T left = context.load(lhs.rows + left_place);
-    if (winners != nullptr &&
-        context.load(winners + left_place) != static_cast<std::int32_t>(edge.number[static_cast<int>(mp::End::edge)])) {
+    if (winners != nullptr && context.load(winners + left_place) != static_cast<std::int32_t>(edge.number[2])) {
       left = 0;
     }
     if (rhs.rows == nullptr) return left;
@@ -66,12 +72,22 @@ struct MessageView {
     }
   }
 
-  /// Calls f(outer) for the outer features that go to an element of the result.
+  /// Which features go to an element of the result: found once, because 64-bit divisions are slow.
+  struct Element {
+    std::int64_t run;          ///< number of the run of the result that it is in
+    std::int64_t inner_index;  ///< where in the run; 0 if the inner axis is summed up
+  };
+  BOUGH_DEVICE Element element(std::int64_t number) const {
+    if (sums_inner) return {number, 0};
+    const std::int64_t run = number / inner;
+    return {run, number - run * inner};
+  }
+
+  /// Calls f(outer) for the outer features that go to an element.
   template <typename Context, typename F>
-  BOUGH_DEVICE void for_outers_of(Context& context, std::int64_t element, const F& f) const {
-    const std::int64_t run = sums_inner ? element : element / inner;
-    if (result_offsets == nullptr) return f(run);
-    const std::int64_t offset = sums_inner ? run : run * inner;
+  BOUGH_DEVICE void for_outers_of(Context& context, const Element& element, const F& f) const {
+    if (result_offsets == nullptr) return f(element.run);
+    const std::int64_t offset = sums_inner ? element.run : element.run * inner;
     for (std::int64_t i = 0; i < outer; ++i) {
       if (context.load(result_offsets + i) == offset) f(i);
     }

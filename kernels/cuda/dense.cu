@@ -1,0 +1,65 @@
+#include "kernels/cuda/dense.h"
+#include "kernels/cuda/queue.h"
+#include "kernels/simt/dropout.h"
+
+namespace bough {
+
+template <typename T>
+void unary(Cuda gpu, UnaryFunction function, UnaryParameters parameters, const T* x, T* y, std::int64_t count) {
+  cuda::Queue queue(gpu.device);
+  simt::unary(queue, function, parameters, x, y, count);
+}
+
+template <typename T>
+void unary_gradient(Cuda gpu, UnaryFunction function, UnaryParameters parameters, const T* saved, const T* dy, T* dx,
+                    std::int64_t count) {
+  cuda::Queue queue(gpu.device);
+  simt::unary_gradient(queue, function, parameters, saved, dy, dx, count);
+}
+
+template <typename T>
+void dropout(Cuda gpu, std::int64_t count, const T* x, double p, RandomStream stream, T* y) {
+  cuda::Queue queue(gpu.device);
+  simt::dropout(queue, count, x, p, stream, y);
+}
+
+template <typename T>
+void layer_norm(Cuda gpu, const simt::LayerNorm<T>& rows) {
+  cuda::Queue queue(gpu.device);
+  simt::layer_norm(queue, rows);
+}
+
+template <typename T>
+void layer_norm_backward(Cuda gpu, const simt::LayerNormInputGradient<T>& rows, T* dweight, T* dbias) {
+  cuda::Queue queue(gpu.device);
+  simt::layer_norm_backward(queue, rows, dweight, dbias);
+}
+
+template <typename T>
+void cross_entropy(Cuda gpu, const simt::CrossEntropy<T>& rows, double* total) {
+  cuda::Queue queue(gpu.device);
+  simt::cross_entropy(queue, rows, total);
+}
+
+template <typename T>
+void cross_entropy_backward(Cuda gpu, const simt::CrossEntropyGradient<T>& rows) {
+  cuda::Queue queue(gpu.device);
+  simt::cross_entropy_backward(queue, rows);
+}
+
+template void unary(Cuda, UnaryFunction, UnaryParameters, const float*, float*, std::int64_t);
+template void unary_gradient(Cuda, UnaryFunction, UnaryParameters, const float*, const float*, float*, std::int64_t);
+template void dropout(Cuda, std::int64_t, const float*, double, RandomStream, float*);
+template void layer_norm(Cuda, const simt::LayerNorm<float>&);
+template void layer_norm_backward(Cuda, const simt::LayerNormInputGradient<float>&, float*, float*);
+template void cross_entropy(Cuda, const simt::CrossEntropy<float>&, double*);
+template void cross_entropy_backward(Cuda, const simt::CrossEntropyGradient<float>&);
+template void unary(Cuda, UnaryFunction, UnaryParameters, const double*, double*, std::int64_t);
+template void unary_gradient(Cuda, UnaryFunction, UnaryParameters, const double*, const double*, double*, std::int64_t);
+template void dropout(Cuda, std::int64_t, const double*, double, RandomStream, double*);
+template void layer_norm(Cuda, const simt::LayerNorm<double>&);
+template void layer_norm_backward(Cuda, const simt::LayerNormInputGradient<double>&, double*, double*);
+template void cross_entropy(Cuda, const simt::CrossEntropy<double>&, double*);
+template void cross_entropy_backward(Cuda, const simt::CrossEntropyGradient<double>&);
+
+}  // namespace bough

@@ -1,0 +1,33 @@
+#pragma once
+
+#include "bough/core/random.h"
+#include "kernels/backend.h"
+#include "kernels/simt/cross_entropy.h"
+#include "kernels/simt/elementwise.h"
+#include "kernels/simt/layer_norm.h"
+
+/// Operations on dense tensors on a GPU; all views point into its memory. float and double. See kernels/simt for what
+/// the kernels do.
+namespace bough {
+
+template <typename T>
+void unary(Cuda, UnaryFunction function, UnaryParameters parameters, const T* x, T* y, std::int64_t count);
+template <typename T>
+void unary_gradient(Cuda, UnaryFunction function, UnaryParameters parameters, const T* saved, const T* dy, T* dx,
+                    std::int64_t count);
+
+template <typename T>
+void dropout(Cuda, std::int64_t count, const T* x, double p, RandomStream stream, T* y);
+
+template <typename T>
+void layer_norm(Cuda, const simt::LayerNorm<T>& rows);
+template <typename T>
+void layer_norm_backward(Cuda, const simt::LayerNormInputGradient<T>& rows, T* dweight, T* dbias);
+
+/// `total`, on the GPU too, gets the sum of the losses.
+template <typename T>
+void cross_entropy(Cuda, const simt::CrossEntropy<T>& rows, double* total);
+template <typename T>
+void cross_entropy_backward(Cuda, const simt::CrossEntropyGradient<T>& rows);
+
+}  // namespace bough

@@ -1,0 +1,51 @@
+#include "kernels/cuda/dense.h"
+
+#include "kernels/no_cuda/no_cuda.h"
+
+namespace bough {
+
+template <typename T>
+void unary(Cuda, UnaryFunction, UnaryParameters, const T*, T*, std::int64_t) {
+  no_cuda("unary");
+}
+template <typename T>
+void unary_gradient(Cuda, UnaryFunction, UnaryParameters, const T*, const T*, T*, std::int64_t) {
+  no_cuda("unary_gradient");
+}
+template <typename T>
+void dropout(Cuda, std::int64_t, const T*, double, RandomStream, T*) {
+  no_cuda("dropout");
+}
+template <typename T>
+void layer_norm(Cuda, const simt::LayerNorm<T>&) {
+  no_cuda("layer_norm");
+}
+template <typename T>
+void layer_norm_backward(Cuda, const simt::LayerNormInputGradient<T>&, T*, T*) {
+  no_cuda("layer_norm_backward");
+}
+template <typename T>
+void cross_entropy(Cuda, const simt::CrossEntropy<T>&, double*) {
+  no_cuda("cross_entropy");
+}
+template <typename T>
+void cross_entropy_backward(Cuda, const simt::CrossEntropyGradient<T>&) {
+  no_cuda("cross_entropy_backward");
+}
+
+template void unary(Cuda, UnaryFunction, UnaryParameters, const float*, float*, std::int64_t);
+template void unary_gradient(Cuda, UnaryFunction, UnaryParameters, const float*, const float*, float*, std::int64_t);
+template void dropout(Cuda, std::int64_t, const float*, double, RandomStream, float*);
+template void layer_norm(Cuda, const simt::LayerNorm<float>&);
+template void layer_norm_backward(Cuda, const simt::LayerNormInputGradient<float>&, float*, float*);
+template void cross_entropy(Cuda, const simt::CrossEntropy<float>&, double*);
+template void cross_entropy_backward(Cuda, const simt::CrossEntropyGradient<float>&);
+template void unary(Cuda, UnaryFunction, UnaryParameters, const double*, double*, std::int64_t);
+template void unary_gradient(Cuda, UnaryFunction, UnaryParameters, const double*, const double*, double*, std::int64_t);
+template void dropout(Cuda, std::int64_t, const double*, double, RandomStream, double*);
+template void layer_norm(Cuda, const simt::LayerNorm<double>&);
+template void layer_norm_backward(Cuda, const simt::LayerNormInputGradient<double>&, double*, double*);
+template void cross_entropy(Cuda, const simt::CrossEntropy<double>&, double*);
+template void cross_entropy_backward(Cuda, const simt::CrossEntropyGradient<double>&);
+
+}  // namespace bough
