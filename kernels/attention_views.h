@@ -85,6 +85,9 @@ struct AttentionGradients {
   RelationTables<T> relations;
   std::int64_t num_relations = 0;
   HeadRows<T> edge_bias, edge_weights;
+
+  bool flow_to_destinations() const { return q || relations || edge_bias || edge_weights; }
+  bool flow_to_sources() const { return k || v; }
 };
 
 }  // namespace bough

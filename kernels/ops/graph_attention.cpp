@@ -5,7 +5,10 @@
 #include "bough/autograd/autograd.h"
 #include "kernels/cpu/graph_attention_rows.h"
 #include "kernels/cpu/graph_attention_tiles.h"
+#include "kernels/cuda/graph_attention.h"
+#include "kernels/on_any_device.h"
 #include "kernels/ops/graph_attention_call.h"
+#include "kernels/simt/device_rows.h"
 
 namespace bough {
 namespace {
@@ -43,22 +46,32 @@ bool uses_tiles(const AttentionCall& call, const AttentionInputs<T>& in) {
   return call.kernel != AttentionKernel::row && tiles_can_take(in);
 }
 
+template <typename T>
+void attend_group(Cpu cpu, const AttentionCall& call, const HeadGroup& group, const AttentionInputs<T>& in,
+                  const AttentionOutputs<T>& result) {
+  if (!uses_tiles(call, in)) return attend_rows(cpu, by_destination(group.graph).edges, in, result);
+  const auto plan = attention_plan(group.graph, in.uses_relations());
+  attend_tiles(cpu, *plan, in, result);
+  attend_rows(cpu, {group.graph.csc(), group.graph.edge_types(), &plan->rows}, in, result);
+}
+
+template <typename T>
+void attend_group(Cuda gpu, const AttentionCall&, const HeadGroup& group, const AttentionInputs<T>& in,
+                  const AttentionOutputs<T>& result) {
+  const auto rows = simt::device_rows(group.graph, mp::Direction::by_destination, Device::cuda(gpu.device));
+  attend_rows(gpu, rows->rows(), rows->edges(), in, result);
+}
+
 AttentionResult attend(const AttentionCall& call, const AttentionTensors& tensors) {
-  AttentionResult result{Tensor::empty({call.num_dst, call.heads, call.value_width}, tensors.q.dtype()),
-                         Tensor::empty({call.num_dst, call.heads}, tensors.q.dtype())};
-  on_device("graph_attention", tensors.q, [&](auto backend, auto type) {
+  const Tensor& q = tensors.q;
+  AttentionResult result{Tensor::empty({call.num_dst, call.heads, call.value_width}, q.dtype(), q.device()),
+                         Tensor::empty({call.num_dst, call.heads}, q.dtype(), q.device())};
+  on_any_device("graph_attention", q, [&](auto backend, auto type) {
     using T = typename decltype(type)::type;
     for (const HeadGroup& group : call.groups) {
-      const AttentionOutputs<T> views{head_rows<T>(result.out, true, call.heads, call.value_width, group.first_head),
-                                      head_rows<T>(result.log_sum, true, call.heads, 1, group.first_head)};
-      const AttentionInputs<T> in = call.inputs<T>(tensors, group);
-      if (!uses_tiles(call, in)) {
-        attend_rows(backend, by_destination(group.graph).edges, in, views);
-        continue;
-      }
-      const auto plan = attention_plan(group.graph, in.uses_relations());
-      attend_tiles(backend, *plan, in, views);
-      attend_rows(backend, {group.graph.csc(), group.graph.edge_types(), &plan->rows}, in, views);
+      attend_group(backend, call, group, call.inputs<T>(tensors, group),
+                   AttentionOutputs<T>{head_rows<T>(result.out, true, call.heads, call.value_width, group.first_head),
+                                       head_rows<T>(result.log_sum, true, call.heads, 1, group.first_head)});
     }
   });
   return result;
@@ -81,6 +94,41 @@ AttentionGradients<T> gradient_views(const AttentionCall& call, const HeadGroup&
   return views;
 }
 
+template <typename T>
+void backward_group(Cpu cpu, const AttentionCall& call, const HeadGroup& group, const AttentionInputs<T>& in,
+                    const AttentionGradients<T>& gradients) {
+  const auto rows_backward = [&](const AttentionEdges& to_destinations, const AttentionEdges& to_sources,
+                                 bool accumulate) {
+    if (gradients.flow_to_destinations()) attend_rows_backward_to_destinations(cpu, to_destinations, in, gradients);
+    if (gradients.flow_to_sources()) attend_rows_backward_to_sources(cpu, to_sources, in, gradients, accumulate);
+  };
+  const Graph& graph = group.graph;
+  if (!uses_tiles(call, in)) return rows_backward(by_destination(graph).edges, by_source(graph).edges, false);
+  const auto plan = attention_plan(graph, in.uses_relations());
+  if (!plan->has_tiles()) {
+    return rows_backward({graph.csc(), graph.edge_types(), &plan->rows}, by_source(graph).edges, false);
+  }
+  attend_tiles_backward(cpu, *plan, in, gradients);
+  if (plan->has_rows()) {
+    rows_backward({graph.csc(), graph.edge_types(), &plan->rows},
+                  {plan->row_edges_by_source(), graph.edge_types(), &plan->row_sources}, true);
+  }
+}
+
+template <typename T>
+void backward_group(Cuda gpu, const AttentionCall&, const HeadGroup& group, const AttentionInputs<T>& in,
+                    const AttentionGradients<T>& gradients) {
+  const Device device = Device::cuda(gpu.device);
+  if (gradients.flow_to_destinations()) {
+    const auto rows = simt::device_rows(group.graph, mp::Direction::by_destination, device);
+    attend_rows_backward_to_destinations(gpu, rows->rows(), rows->edges(), in, gradients, group.graph.num_edges());
+  }
+  if (gradients.flow_to_sources()) {
+    const auto rows = simt::device_rows(group.graph, mp::Direction::by_source, device);
+    attend_rows_backward_to_sources(gpu, rows->rows(), rows->edges(), in, gradients);
+  }
+}
+
 /// With p the weights of the sum and dp = d_out.v: d_score = p (dp - d_out.out); from there
 ///   d_q = scale sum of d_score k,  d_k = scale sum of d_score q,  d_v = sum of p d_out,
 /// and the same for tables and edge tensors. p comes from the scores, computed again, and the saved log_sum.
@@ -91,8 +139,8 @@ AttentionTensors attend_backward(const AttentionCall& call, const AttentionTenso
   for (std::size_t i = 0; i < AttentionTensors::count; ++i) {
     if (wanted[i]) *gradients.all()[i] = i < 3 ? empty_like(*inputs.all()[i]) : zeros_like(*inputs.all()[i]);
   }
-  Tensor delta = Tensor::empty({call.num_dst, call.heads}, d_out.dtype());
-  on_device("graph_attention", d_out, [&](auto backend, auto type) {
+  Tensor delta = Tensor::empty({call.num_dst, call.heads}, d_out.dtype(), d_out.device());
+  on_any_device("graph_attention", d_out, [&](auto backend, auto type) {
     using T = typename decltype(type)::type;
     for (const HeadGroup& group : call.groups) {
       const AttentionInputs<T> in = call.inputs<T>(tensors, group);
@@ -104,28 +152,7 @@ AttentionTensors attend_backward(const AttentionCall& call, const AttentionTenso
       attention_delta(backend, call.num_dst, in,
                       head_rows<T>(result.out, true, call.heads, call.value_width, group.first_head), views.d_out,
                       deltas);
-      const auto rows_backward = [&](const AttentionEdges& to_destinations, const AttentionEdges& to_sources,
-                                     bool accumulate) {
-        if (views.q || views.relations || views.edge_bias || views.edge_weights) {
-          attend_rows_backward_to_destinations(backend, to_destinations, in, views);
-        }
-        if (views.k || views.v) attend_rows_backward_to_sources(backend, to_sources, in, views, accumulate);
-      };
-      const Graph& graph = group.graph;
-      if (!uses_tiles(call, in)) {
-        rows_backward(by_destination(graph).edges, by_source(graph).edges, false);
-        continue;
-      }
-      const auto plan = attention_plan(graph, in.uses_relations());
-      if (!plan->has_tiles()) {
-        rows_backward({graph.csc(), graph.edge_types(), &plan->rows}, by_source(graph).edges, false);
-        continue;
-      }
-      attend_tiles_backward(backend, *plan, in, views);
-      if (plan->has_rows()) {
-        rows_backward({graph.csc(), graph.edge_types(), &plan->rows},
-                      {plan->row_edges_by_source(), graph.edge_types(), &plan->row_sources}, true);
-      }
+      backward_group(backend, call, group, in, views);
     }
   });
   return gradients;

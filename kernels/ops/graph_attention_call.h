@@ -6,6 +6,7 @@
 
 #include "bough/ops/graph_attention.h"
 #include "kernels/attention_views.h"
+#include "kernels/device_data.h"
 #include "kernels/on_device.h"
 
 /// A checked call of graph_attention, and its tensors as kernels want to see them.
@@ -50,15 +51,15 @@ template <typename T>
 HeadRows<const T> head_rows(const Tensor& tensor, bool per_head, std::int64_t heads, std::int64_t width,
                             std::int64_t first_head = 0) {
   if (!tensor.defined()) return {};
-  if (!per_head) return {tensor.data<T>(), width, 0};
-  return {tensor.data<T>() + first_head * width, heads * width, width};
+  if (!per_head) return {device_data<T>(tensor), width, 0};
+  return {device_data<T>(tensor) + first_head * width, heads * width, width};
 }
 template <typename T>
 HeadRows<T> head_rows(Tensor& tensor, bool per_head, std::int64_t heads, std::int64_t width,
                       std::int64_t first_head = 0) {
   if (!tensor.defined()) return {};
-  if (!per_head) return {tensor.data<T>(), width, 0};
-  return {tensor.data<T>() + first_head * width, heads * width, width};
+  if (!per_head) return {device_data<T>(tensor), width, 0};
+  return {device_data<T>(tensor) + first_head * width, heads * width, width};
 }
 
 /// The part of an edge tensor [edges] or [edges, heads of a group] that belongs to a group.

@@ -3,9 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "bough/ops/cast.h"
+#include "kernels/emulator/queue.h"
 #include "kernels/ops/graph_attention_call.h"
+#include "kernels/simt/device_rows.h"
 #include "kernels/simt/graph_attention_backward.h"
-#include "tests/emulator/emulated_graph.h"
 #include "tests/kernels/graph_attention_cases.h"
 #include "tests/support/compare.h"
 #include "tests/support/errors.h"
@@ -16,10 +17,10 @@ namespace {
 
 using emulator::Order;
 using emulator::Queue;
+using simt::DeviceRows;
 using test::all_extras;
 using test::attention_case;
 using test::AttentionCase;
-using test::EmulatedRows;
 using test::with_types;
 
 /// Small enough to cut the hubs of the zoo into several segments.
@@ -39,13 +40,13 @@ struct EmulatedAttention {
                  c.options.edge_bias,
                  c.options.edge_weights},
         call_(check_attention("emulated", std::span(&c.graph, 1), tensors_, c.options)),
-        by_destination_(queue, c.graph.csc(), c.graph.edge_types(), segment_edges),
-        by_source_(queue, c.graph.csr(), c.graph.edge_types(), segment_edges),
+        by_destination_(c.graph.csc(), c.graph.edge_types(), Device::cpu(), segment_edges),
+        by_source_(c.graph.csr(), c.graph.edge_types(), Device::cpu(), segment_edges),
         out(Tensor::empty({call_.num_dst, call_.heads, call_.value_width}, c.q.dtype())),
         log_sum(Tensor::empty({call_.num_dst, call_.heads}, c.q.dtype())) {
     if (call_.dropout.active()) call_.dropout.stream = c.options.generator->next_stream();
     visit_floating("emulated", c.q.dtype(), [&]<typename T>(TypeTag<T>) {
-      simt::attend_rows(queue_, by_destination_.rows(), by_destination_.edges, inputs<T>(),
+      simt::attend_rows(queue_, by_destination_.rows(), by_destination_.edges(), inputs<T>(),
                         AttentionOutputs<T>{rows<T>(out, call_.value_width), rows<T>(log_sum, 1)});
     });
   }
@@ -77,9 +78,9 @@ struct EmulatedAttention {
       };
       simt::attention_delta(queue_, call_.num_dst, inputs<T>(), rows<T>(std::as_const(out), call_.value_width),
                             views.d_out, rows<T>(delta, 1));
-      simt::attend_backward_to_destinations(queue_, by_destination_.rows(), by_destination_.edges, inputs<T>(), views,
+      simt::attend_backward_to_destinations(queue_, by_destination_.rows(), by_destination_.edges(), inputs<T>(), views,
                                             case_.graph.num_edges());
-      simt::attend_backward_to_sources(queue_, by_source_.rows(), by_source_.edges, inputs<T>(), views);
+      simt::attend_backward_to_sources(queue_, by_source_.rows(), by_source_.edges(), inputs<T>(), views);
     });
     return results.defined();
   }
@@ -102,7 +103,7 @@ struct EmulatedAttention {
   const AttentionCase& case_;
   AttentionTensors tensors_;
   AttentionCall call_;
-  EmulatedRows by_destination_, by_source_;
+  DeviceRows by_destination_, by_source_;
 
  public:
   Tensor out, log_sum;

@@ -6,13 +6,14 @@
 #include "kernels/cpu/gspmm.h"
 #include "kernels/cpu/gspmm_product_gradient.h"
 #include "kernels/cpu/segment.h"
+#include "kernels/emulator/queue.h"
 #include "kernels/ops/message.h"
+#include "kernels/simt/device_rows.h"
 #include "kernels/simt/edge_softmax.h"
 #include "kernels/simt/gsddmm.h"
 #include "kernels/simt/gspmm.h"
 #include "kernels/simt/rows.h"
 #include "kernels/views.h"
-#include "tests/emulator/emulated_graph.h"
 #include "tests/kernels/message_passing_cases.h"
 #include "tests/support/compare.h"
 
@@ -21,7 +22,7 @@ namespace {
 
 using emulator::Order;
 using emulator::Queue;
-using test::EmulatedRows;
+using simt::DeviceRows;
 
 constexpr std::int64_t segment_edges = 24;
 
@@ -68,11 +69,11 @@ Tensor emulated_gsddmm(const Graph& graph, const MessageCase& c, Queue& queue) {
 
 Passed emulated_gspmm(const Graph& graph, const MessageCase& c, ReduceOp reduce, Queue& queue,
                       bool keep_winners = false) {
-  const EmulatedRows rows(queue, graph.csc(), {}, segment_edges);
+  const DeviceRows rows(graph.csc(), {}, Device::cpu(), segment_edges);
   const Shape shape = mp::with_rows(graph.num_dst(), c.message.row);
   Passed passed{Tensor::empty(shape, c.first().tensor.dtype()), Tensor::empty(shape, DType::int32)};
   visit_floating("emulated", passed.result.dtype(), [&]<typename T>(TypeTag<T>) {
-    simt::gspmm(queue, rows.rows(), rows.edges, c.call<T>(), reduce,
+    simt::gspmm(queue, rows.rows(), rows.edges(), c.call<T>(), reduce,
                 simt::GspmmResults<T>{.rows = passed.result.data<T>(),
                                       .winners = keep_winners ? passed.winners.data<std::int32_t>() : nullptr,
                                       .empty = T{7}});
@@ -162,8 +163,8 @@ TEST(EmulatedGspmm, AddsUpFeaturesThatShareAnElement) {
                                                       .layout = &layout},
                                           .results = {.rows = expected.data<double>(), .width = row.elements()}});
       Queue queue;
-      const EmulatedRows rows(queue, graph.csc(), {}, segment_edges);
-      simt::gspmm(queue, rows.rows(), rows.edges,
+      const DeviceRows rows(graph.csc(), {}, Device::cpu(), segment_edges);
+      simt::gspmm(queue, rows.rows(), rows.edges(),
                   simt::MessageCall<double>{.op = BinaryOp::mul,
                                             .lhs = lhs.data<double>(),
                                             .lhs_end = mp::End::row,
@@ -206,15 +207,15 @@ TEST(EmulatedEdgeSoftmax, MatchesTheReferenceForwardAndTheCpuBackward) {
       const Tensor scores = test::random_tensor({graph.num_edges(), width}, DType::float64, 3);
       Tensor weights = empty_like(scores), gradient = empty_like(scores), expected = empty_like(scores);
       Queue queue;
-      const EmulatedRows rows(queue, graph.csc(), {}, segment_edges);
-      simt::softmax_rows(queue, rows.rows(), graph.num_dst(), rows.edges.edge_ids, width,
+      const DeviceRows rows(graph.csc(), {}, Device::cpu(), segment_edges);
+      simt::softmax_rows(queue, rows.rows(), graph.num_dst(), rows.edges().edge_ids, width,
                          simt::SoftmaxForward<double>{scores.data<double>(), weights.data<double>()});
       const reference::Table table =
           reference::softmax_groups(scores, reference::ends(graph, Target::destination), graph.num_dst());
       test::expect_close(weights, table.tensor());
       const Tensor dy = test::random_tensor(scores.shape(), DType::float64, 4);
       simt::softmax_rows(
-          queue, rows.rows(), graph.num_dst(), rows.edges.edge_ids, width,
+          queue, rows.rows(), graph.num_dst(), rows.edges().edge_ids, width,
           simt::SoftmaxBackward<double>{weights.data<double>(), dy.data<double>(), gradient.data<double>()});
       const auto plan = mp::traversal_plan(graph, mp::Direction::by_destination);
       edge_softmax_backward(Cpu{}, mp::edges_by(graph, mp::Direction::by_destination), *plan,
@@ -231,8 +232,8 @@ TEST(EmulatedEdgeSoftmax, SurvivesScoresOfTenThousandAndMaskedRows) {
     if (masked) scores.fill(-INFINITY);
     Tensor weights = empty_like(scores);
     Queue queue;
-    const EmulatedRows rows(queue, graph.csc(), {}, segment_edges);
-    simt::softmax_rows(queue, rows.rows(), graph.num_dst(), rows.edges.edge_ids, 2,
+    const DeviceRows rows(graph.csc(), {}, Device::cpu(), segment_edges);
+    simt::softmax_rows(queue, rows.rows(), graph.num_dst(), rows.edges().edge_ids, 2,
                        simt::SoftmaxForward<float>{scores.data<float>(), weights.data<float>()});
     test::expect_close(
         weights,

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <memory>
+
+#include "bough/core/tensor.h"
+#include "bough/graph/graph.h"
+#include "bough/mp/adjacency.h"
+#include "kernels/simt/row_items.h"
+
+namespace bough::simt {
+
+/// One direction of a graph in the memory of a device, with the pieces of work that its kernels take.
+class DeviceRows {
+ public:
+  DeviceRows(const CompressedView& view, std::span<const std::int32_t> edge_types, Device device,
+             std::int64_t segment_edges = default_segment_edges);
+
+  RowItemView rows() const { return rows_; }
+  EdgeView edges() const { return edges_; }
+
+ private:
+  Tensor offsets_, neighbours_, edge_ids_, types_, items_, cut_rows_;
+  RowItemView rows_;
+  EdgeView edges_;
+};
+
+/// The graph's, copied to the device when first asked for.
+std::shared_ptr<const DeviceRows> device_rows(const Graph& graph, mp::Direction direction, Device device);
+
+}  // namespace bough::simt

@@ -1,0 +1,21 @@
+# Looks into LIBRARY with CUOBJDUMP: the kernels are there, for every architecture, and none keeps anything in memory
+# that belongs into registers.
+execute_process(COMMAND ${CUOBJDUMP} --dump-resource-usage ${LIBRARY} OUTPUT_VARIABLE usage ERROR_VARIABLE errors
+                RESULT_VARIABLE result)
+if(NOT result EQUAL 0)
+  message(FATAL_ERROR "${CUOBJDUMP} failed: ${errors}")
+endif()
+
+string(REGEX MATCHALL "Function [^\n]*run_body[^\n]*\n[^\n]*" kernels "${usage}")
+foreach(body AttendRows AttendBackwardToDestinations AttendBackwardToSources Gspmm Gsddmm LayerNorm CrossEntropy Dropout)
+  if(NOT kernels MATCHES "[0-9]${body}I[fd]")
+    message(FATAL_ERROR "there is no kernel ${body}")
+  endif()
+endforeach()
+foreach(kernel IN LISTS kernels)
+  if(NOT kernel MATCHES "STACK:0 " OR NOT kernel MATCHES "LOCAL:0 ")
+    message(FATAL_ERROR "a kernel uses local memory: ${kernel}")
+  endif()
+endforeach()
+list(LENGTH kernels count)
+message(STATUS "${count} kernels, none with local memory")
