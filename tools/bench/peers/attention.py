@@ -12,12 +12,11 @@ DGL with 3 million edges takes half a minute and 9 GB for one forward+backward: 
 """
 import argparse
 import json
-import pathlib
 import statistics
 import subprocess
 import sys
 
-import environments
+from workers import Worker
 
 PASSES = ("forward", "forward+backward")
 # Peers of each case, and those that take minutes or many gigabytes there.
@@ -31,28 +30,6 @@ CASES = {
 NAMES = {"dgl": "DGL 2.1", "pyg": "PyG 2.8", "flex": "FlexAttention", "sdpa": "SDPA"}
 WORKERS = {"dgl": ("dgl", "attention_dgl.py"), "pyg": ("torch", "attention_torch.py"),
            "flex": ("torch", "attention_torch.py"), "sdpa": ("torch", "attention_torch.py")}
-
-
-class Worker:
-    """A process with one peer that measures one case and pass at a time. A new one for each case gives memory back."""
-
-    def __init__(self, peer, case, bough, threads):
-        environment, script = WORKERS[peer]
-        path = pathlib.Path(__file__).with_name(script)
-        command = [environments.python_of(environment), path, peer, case, bough, str(threads)]
-        self.process = subprocess.Popen(command, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-
-    def measure(self, which, repeats):
-        """Milliseconds, or None where the peer cannot."""
-        print(json.dumps({"pass": which, "repeats": repeats}), file=self.process.stdin, flush=True)
-        line = self.process.stdout.readline()
-        if not line:
-            sys.exit("the process with the peer ended; its message is above")
-        return json.loads(line)["milliseconds"]
-
-    def close(self):
-        self.process.stdin.close()
-        self.process.wait()
 
 
 def bough_time(bough, threads, case, which, repeats):
@@ -89,11 +66,11 @@ def main():
         for peer in peers:
             if peer not in wanted or (arguments.skip == "slow" and peer in slow):
                 continue
-            worker = Worker(peer, case, arguments.bough, arguments.threads)
+            worker = Worker(*WORKERS[peer], peer, case, arguments.bough, arguments.threads)
             for which in PASSES:
                 ours, theirs = [], []
                 for _ in range(1 if peer in slow else arguments.rounds):
-                    theirs.append(worker.measure(which, 1 if peer in slow else 3))
+                    theirs.append(worker.ask(**{"pass": which}, repeats=1 if peer in slow else 3)["milliseconds"])
                     if theirs[-1] is None:
                         break
                     ours.append(bough_time(arguments.bough, arguments.threads, case, which, arguments.repeats))

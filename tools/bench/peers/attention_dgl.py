@@ -1,7 +1,7 @@
 """The DGL side of attention.py: scores, softmax and weighted sum as operations on edges."""
 import os
 
-import attention_cases
+import served
 
 os.environ.setdefault("DGLBACKEND", "pytorch")
 
@@ -10,14 +10,14 @@ def prepare(peer, case, bough):
     import dgl
     import dgl.ops as ops
     import torch
-    src, dst, relations, nodes, _ = attention_cases.edges_of(bough, case)
+    src, dst, relations, nodes, _ = served.edges_of(bough, case)
     graph = dgl.graph((torch.from_numpy(src.copy()), torch.from_numpy(dst.copy())), num_nodes=nodes)
     graph.create_formats_()
-    q, k, v, gradient = attention_cases.inputs(torch, nodes)
+    q, k, v, gradient = served.inputs(torch, nodes)
     leaves = [q, k, v]
     if relations is not None:
         types = torch.from_numpy(relations.copy()).long()
-        table = torch.randn(int(types.max()) + 1, attention_cases.WIDTH)
+        table = torch.randn(int(types.max()) + 1, served.WIDTH)
         leaves.append(table)
 
     def forward():
@@ -25,10 +25,10 @@ def prepare(peer, case, bough):
         if relations is not None:
             # One vector of an edge for all heads.
             scores = scores + ops.e_dot_v(graph, table[types].unsqueeze(1), q)
-        weights = ops.edge_softmax(graph, scores * attention_cases.WIDTH**-0.5)
+        weights = ops.edge_softmax(graph, scores * served.WIDTH**-0.5)
         return ops.u_mul_e_sum(graph, v, weights)
 
-    return attention_cases.both_passes(torch, forward, leaves, gradient)
+    return served.both_passes(torch, forward, leaves, gradient)
 
 
-attention_cases.serve(prepare)
+served.serve(prepare)

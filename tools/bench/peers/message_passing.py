@@ -9,34 +9,12 @@ random and power-law graphs are drawn from the same distribution on both sides. 
 """
 import argparse
 import json
-import pathlib
 import statistics
 import subprocess
-import sys
 
-import environments
+from workers import Worker
 
 GROUPS = [f"{graph} {width}" for graph in ("bpt_k4", "bpt_k64", "random", "power_law") for width in ("8x64", "1x256")]
-
-
-class Dgl:
-    """A process with DGL that measures one group at a time and keeps its graphs."""
-
-    def __init__(self, bough, threads):
-        worker = pathlib.Path(__file__).with_name("message_passing_dgl.py")
-        self.process = subprocess.Popen([environments.python_of("dgl"), worker, bough, str(threads)], text=True,
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-
-    def measure(self, group, repeats, only):
-        print(json.dumps({"group": group, "repeats": repeats, "only": only}), file=self.process.stdin, flush=True)
-        line = self.process.stdout.readline()
-        if not line:
-            sys.exit("the process with DGL ended; its message is above")
-        return json.loads(line)
-
-    def close(self):
-        self.process.stdin.close()
-        self.process.wait()
 
 
 def bough_times(bough, threads, group, repeats, only):
@@ -53,11 +31,12 @@ def main():
     parser.add_argument("--rounds", type=int, default=3, help="turns of both sides")
     parser.add_argument("--repeats", type=int, default=3, help="timed calls in each turn")
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--only", default="", help="cases whose name begins with this: one of " + ", ".join(GROUPS) + ", then the operation")
+    parser.add_argument("--only", default="", help="cases whose name begins with this: one of " + ", ".join(GROUPS) +
+                        ", then the operation")
     parser.add_argument("--json", action="store_true", help="one JSON object per line")
     arguments = parser.parse_args()
 
-    dgl = Dgl(arguments.bough, arguments.threads)
+    dgl = Worker("dgl", "message_passing_dgl.py", arguments.bough, arguments.threads)
     for group in GROUPS:
         if not group.startswith(arguments.only) and not arguments.only.startswith(group + " "):
             continue
@@ -65,7 +44,7 @@ def main():
         for _ in range(arguments.rounds):
             for times, measured in (
                     (ours, bough_times(arguments.bough, arguments.threads, group, arguments.repeats, arguments.only)),
-                    (peer, dgl.measure(group, arguments.repeats, arguments.only))):
+                    (peer, dgl.ask(group=group, repeats=arguments.repeats, only=arguments.only))):
                 for case, milliseconds in measured.items():
                     times.setdefault(case, []).append(milliseconds)
         for case in ours:

@@ -1,58 +1,27 @@
 """The DGL side of message_passing.py: reads groups to measure from standard input, answers with one JSON line each."""
 import functools
-import json
 import os
-import statistics
-import subprocess
 import sys
-import time
 
-os.environ.setdefault("DGLBACKEND", "pytorch")
-answers = os.dup(1)  # DGL prints hints to standard output
-os.dup2(2, 1)
+import served
+from served import median_of
 
-import dgl  # noqa: E402
-import dgl.ops as ops  # noqa: E402
-import numpy  # noqa: E402
-import torch  # noqa: E402
-
-LARGE_NODES, LARGE_EDGES = 100_000, 2_000_000
 LARGEST_VALUES = 5 << 29
-
-
-def bpt(bough, k):
-    spec = json.dumps({"kind": "bpt", "k": k, "alignment": "slot", "length": 8192, "causal": True})
-    graph = json.loads(subprocess.run([bough, "graph", spec, "--edges"], check=True, capture_output=True).stdout)
-    edges = numpy.array(graph["edges"], dtype=numpy.int32)
-    return edges[:, 0], edges[:, 1], graph["num_nodes"]
-
-
-def drawn(skew):
-    random = numpy.random.default_rng(1)
-    src, dst = ((random.random(LARGE_EDGES) ** skew * LARGE_NODES).astype(numpy.int32) for _ in range(2))
-    return src, dst, LARGE_NODES
 
 
 @functools.lru_cache(maxsize=1)
 def graph_named(bough, name):
-    src, dst, nodes = bpt(bough, int(name.removeprefix("bpt_k"))) if name.startswith("bpt") else drawn(
-        1 if name == "random" else 3)
+    import dgl
+    import torch
+    src, dst, _, nodes, _ = served.edges_of(bough, name if name in ("random", "power_law") else f"{name} n=8192")
     graph = dgl.graph((torch.from_numpy(src.copy()), torch.from_numpy(dst.copy())), num_nodes=nodes)
     graph.create_formats_()
     return graph
 
 
-def median_of(call, repeats):
-    call()
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        call()
-        times.append(1e3 * (time.perf_counter() - start))
-    return statistics.median(times)
-
-
 def measure(graph, heads, width, repeats, wanted):
+    import dgl.ops as ops
+    import torch
     nodes, edges = graph.num_nodes(), graph.num_edges()
     u, v = torch.randn(nodes, heads, width), torch.randn(nodes, heads, width)
     e = torch.rand(edges, heads, 1) + 0.5
@@ -84,16 +53,16 @@ def measure(graph, heads, width, repeats, wanted):
 
 
 def main():
-    bough, threads = sys.argv[1], int(sys.argv[2])
-    torch.set_num_threads(threads)
-    with os.fdopen(answers, "w") as out:
-        for line in sys.stdin:
-            order = json.loads(line)
+    os.environ.setdefault("DGLBACKEND", "pytorch")
+    with served.orders() as (received, answer):
+        import torch
+        bough, threads = sys.argv[1], int(sys.argv[2])
+        torch.set_num_threads(threads)
+        for order in received:
             name, shape = order["group"].split()
             heads, width = map(int, shape.split("x"))
-            times = measure(graph_named(bough, name), heads, width, order["repeats"],
-                            lambda case: f"{order['group']} {case}".startswith(order["only"]))
-            print(json.dumps(times), file=out, flush=True)
+            answer(measure(graph_named(bough, name), heads, width, order["repeats"],
+                           lambda case: f"{order['group']} {case}".startswith(order["only"])))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
-"""What the peers of attention.py share: the graphs of its cases, and answering one order after the other."""
+"""What the sides of the peers share: the graphs of the cases, timing, and answering one order after the other."""
+import contextlib
 import json
 import os
 import statistics
@@ -48,21 +49,26 @@ def median_of(call, repeats):
     return statistics.median(times[1:] or times)
 
 
+@contextlib.contextmanager
+def orders():
+    """Yields the orders of standard input and a function that answers one; whatever libraries print goes elsewhere."""
+    answers = os.dup(1)
+    os.dup2(2, 1)
+    with os.fdopen(answers, "w") as out:
+        yield map(json.loads, sys.stdin), lambda answer: print(json.dumps(answer), file=out, flush=True)
+
+
 def serve(prepare):
     """prepare(peer, case, bough) gives {pass: call}; the threads come last on the command line."""
-    answers = os.dup(1)  # libraries print hints to standard output
-    os.dup2(2, 1)
-    import torch
-    peer, case, bough, threads = sys.argv[1:]
-    torch.set_num_threads(int(threads))
-    torch.manual_seed(1)
-    calls = prepare(peer, case, bough)
-    with os.fdopen(answers, "w") as out:
-        for line in sys.stdin:
-            order = json.loads(line)
+    with orders() as (received, answer):
+        import torch
+        peer, case, bough, threads = sys.argv[1:]
+        torch.set_num_threads(int(threads))
+        torch.manual_seed(1)
+        calls = prepare(peer, case, bough)
+        for order in received:
             call = calls.get(order["pass"])
-            milliseconds = median_of(call, order["repeats"]) if call else None
-            print(json.dumps({"milliseconds": milliseconds}), file=out, flush=True)
+            answer({"milliseconds": median_of(call, order["repeats"]) if call else None})
 
 
 def inputs(torch, rows):
