@@ -74,14 +74,14 @@ Finding compare(const Point& one, const Point& other, bool lower_is_better) {
   finding.clear = one.metric.count > 1 && other.metric.count > 1 &&
                   std::abs(difference) > one.metric.deviation + other.metric.deviation;
   finding.text =
-      fmt::format("{} (length {}, degree {:.1f}): {} against {} for {} (degree {:.1f}): {}{}", one.label, one.length,
-                  one.degree, with_deviation(one.metric), with_deviation(other.metric), other.label, other.degree,
+      fmt::format("{} (degree {:.1f}): {} against {} for {} (degree {:.1f}): {}{}", one.label, one.degree,
+                  with_deviation(one.metric), with_deviation(other.metric), other.label, other.degree,
                   finding.ahead ? "better" : "not better", finding.clear ? "" : ", by less than the seeds scatter");
   return finding;
 }
 
 /// For each point of the partition tree the point of every other pattern that is nearest in degree, if it is near.
-std::vector<Finding> find(const std::vector<Point>& points, bool lower_is_better) {
+std::vector<Finding> find(const std::vector<Point>& points, bool lower_is_better, bool several_lengths) {
   std::vector<Finding> findings;
   for (const Point& one : points) {
     if (!one.pattern.starts_with("bpt")) continue;
@@ -93,7 +93,10 @@ std::vector<Finding> find(const std::vector<Point>& points, bool lower_is_better
       const Point*& best = nearest[other.pattern];
       if (best == nullptr || distance(other) < distance(*best)) best = &other;
     }
-    for (const auto& [pattern, other] : nearest) findings.push_back(compare(one, *other, lower_is_better));
+    for (const auto& [pattern, other] : nearest) {
+      findings.push_back(compare(one, *other, lower_is_better));
+      if (several_lengths) findings.back().text = fmt::format("length {}: {}", one.length, findings.back().text);
+    }
   }
   return findings;
 }
@@ -127,10 +130,11 @@ Summary summarize(runner::Results results) {
   std::ranges::sort(summary.points, [](const Point& a, const Point& b) {
     return std::tie(a.length, a.degree, a.label) < std::tie(b.length, b.degree, b.label);
   });
-  if (summary.lengths().size() > 1) {
+  const bool several_lengths = summary.lengths().size() > 1;
+  if (several_lengths) {
     for (Point& point : summary.points) point.pattern += fmt::format(", length {}", point.length);
   }
-  summary.findings = find(summary.points, results.metric.lower_is_better);
+  summary.findings = find(summary.points, results.metric.lower_is_better, several_lengths);
   summary.results = std::move(results);
   return summary;
 }
