@@ -7,6 +7,8 @@
 namespace bough {
 namespace {
 
+constexpr cudaStream_t default_stream = nullptr;
+
 void check(cudaError_t status, const char* call) {
   if (status == cudaSuccess) return;
   cudaGetLastError();  // an error that is reported here must not surface again in a later call
@@ -52,22 +54,24 @@ int cuda_device_count() noexcept {
   return 0;
 }
 
+// Memory comes from the driver's pool in the order of the default stream, on which all kernels run: neither call waits
+// for the device.
 void* cuda_allocate(int device, std::size_t bytes) {
   const CurrentDevice current(device);
   void* address = nullptr;
-  const cudaError_t status = cudaMalloc(&address, bytes);
+  const cudaError_t status = cudaMallocAsync(&address, bytes, default_stream);
   if (status == cudaErrorMemoryAllocation) {
     cudaGetLastError();
     return nullptr;
   }
-  check(status, "cudaMalloc");
+  check(status, "cudaMallocAsync");
   return address;
 }
 
 void cuda_free(int device, void* address) noexcept {
   try {
     const CurrentDevice current(device);
-    check(cudaFree(address), "cudaFree");
+    check(cudaFreeAsync(address, default_stream), "cudaFreeAsync");
   } catch (const DeviceError&) {
     // The driver may be gone at the end of the process, and its memory with it.
   }

@@ -56,6 +56,26 @@ TEST(Bench, OnlyCasesThatBeginWithThePrefixAreReported) {
   EXPECT_THAT(result.output, HasSubstr("4KiB"));
 }
 
+TEST(Bench, AttentionOnAGpuIsBoundedButNotMeasured) {
+  const ProgramResult result = run_bough(
+      {"bench", "attention", "--device", "cuda", "--model", "A100", "--json", "--only", "full n=512 forward"});
+  ASSERT_EQ(result.exit_code, 0) << result.errors;
+  const nlohmann::json line = nlohmann::json::parse(result.output);
+  const double edges = 512.0 * 513 / 2, heads = 8, features = 64;
+  EXPECT_DOUBLE_EQ(line.at("operations").get<double>(), edges * heads * 4 * features);
+  EXPECT_THAT(line.at("note").get<std::string>(), HasSubstr("not measured"));
+  EXPECT_GT(line.at("milliseconds").get<double>(), 0);
+}
+
+TEST(Bench, AnUnknownModelOfGpuNamesTheKnownOnes) {
+  const ProgramResult unknown = run_bough({"bench", "attention", "--device", "cuda", "--model", "Z1"});
+  EXPECT_EQ(unknown.exit_code, 2);
+  EXPECT_THAT(unknown.errors, HasSubstr("known are A100, H100"));
+  const ProgramResult without = run_bough({"bench", "gemm", "--device", "cuda", "--model", "A100"});
+  EXPECT_EQ(without.exit_code, 2);
+  EXPECT_THAT(without.errors, HasSubstr("'gemm' does not measure on GPUs"));
+}
+
 TEST(Bench, AttentionTellsHowMuchOfTheArithmeticItReachesAndItsMemory) {
   const ProgramResult result =
       run_bough({"bench", "attention", "--json", "--repeats", "1", "--only", "full n=512 forward+backward"});

@@ -5,6 +5,7 @@
 #include "bough/ops/cast.h"
 #include "kernels/emulator/queue.h"
 #include "kernels/ops/graph_attention_call.h"
+#include "kernels/simt/attention_cost.h"
 #include "kernels/simt/device_rows.h"
 #include "kernels/simt/graph_attention_backward.h"
 #include "tests/kernels/graph_attention_cases.h"
@@ -213,10 +214,11 @@ TEST(EmulatedGraphAttention, DoesNotDependOnWhichThreadRunsFirst) {
   for (std::size_t i = 0; i < gradients.size(); ++i) test::expect_same_bits(gradients[i], others[i]);
 }
 
-/// A row of 64 floats is 8 sectors. Four edges are done at once, and share the sectors of their small numbers.
+/// A graph whose rows have a multiple of four edges, which are done at once.
 class EmulatedAttentionTraffic : public testing::Test {
  protected:
-  static constexpr std::int64_t nodes = 24, edges = nodes * nodes, vector = 8;
+  static constexpr std::int64_t nodes = 24, edges = nodes * nodes;
+  static constexpr simt::AttentionSize size{.rows = nodes, .edges = edges};
 
   static Graph complete() {
     std::vector<std::int32_t> src, dst;
@@ -233,9 +235,10 @@ class EmulatedAttentionTraffic : public testing::Test {
 TEST_F(EmulatedAttentionTraffic, OfForwardIsOneKeyAndOneValueAnEdge) {
   Queue queue;
   EmulatedAttention emulated(queue, case_);
-  const std::int64_t item = 1, query = vector, neighbours = edges / 4;
-  EXPECT_EQ(queue.traffic().load_sectors, edges * 2 * vector + neighbours + nodes * (item + query));
-  EXPECT_EQ(queue.traffic().store_sectors, nodes * (vector + 1));
+  const simt::AttentionCost cost = forward_cost(size);
+  EXPECT_EQ(queue.traffic().load_sectors, cost.load_sectors);
+  EXPECT_EQ(queue.traffic().store_sectors, cost.store_sectors);
+  EXPECT_EQ(cost.load_sectors, edges * (8 + 8) + edges / 4 + nodes * (8 + 1)) << "64 floats are 8 sectors";
 }
 
 TEST_F(EmulatedAttentionTraffic, OfBackwardIsTwoVectorsAnEdgeAndPass) {
@@ -243,18 +246,21 @@ TEST_F(EmulatedAttentionTraffic, OfBackwardIsTwoVectorsAnEdgeAndPass) {
   EmulatedAttention emulated(queue, case_);
   const emulator::Traffic before = queue.traffic();
   emulated.gradients(test::random_tensor(emulated.out.shape(), DType::float32, 20));
-  const std::int64_t item = 1, delta_pass = nodes * 2 * vector, small = 3 * edges / 4;  // neighbour, log_sum and delta
-  const std::int64_t pass = edges * 2 * vector + small + nodes * (item + 2 * vector);
-  EXPECT_EQ(queue.traffic().load_sectors - before.load_sectors, delta_pass + 2 * pass);
-  EXPECT_EQ(queue.traffic().store_sectors - before.store_sectors, nodes * (1 + 3 * vector));
+  double loads = 0, stores = 0;
+  for (const simt::AttentionCost& cost : {delta_cost(size), to_destinations_cost(size), to_sources_cost(size)}) {
+    loads += cost.load_sectors;
+    stores += cost.store_sectors;
+  }
+  EXPECT_EQ(queue.traffic().load_sectors - before.load_sectors, loads);
+  EXPECT_EQ(queue.traffic().store_sectors - before.store_sectors, stores);
 }
 
 TEST_F(EmulatedAttentionTraffic, OfRelationsIsOneKeyMoreWithoutBankConflicts) {
   AttentionCase typed = attention_case(with_types(complete(), 4), DType::float32, {1, 64, 64}, {.relation_keys = true});
   Queue queue;
   EmulatedAttention emulated(queue, typed);
-  const std::int64_t item = 1, query = vector, small = 3 * edges / 4;  // neighbour, edge id and type
-  EXPECT_EQ(queue.traffic().load_sectors, edges * 3 * vector + small + nodes * (item + query));
+  EXPECT_EQ(queue.traffic().load_sectors,
+            simt::forward_cost({.rows = nodes, .edges = edges, .relation_keys = true}).load_sectors);
   emulated.gradients(test::random_tensor(emulated.out.shape(), DType::float32, 20));
   EXPECT_GT(queue.traffic().shared_requests, 0);
   EXPECT_EQ(queue.traffic().bank_conflicts, 0);

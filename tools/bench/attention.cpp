@@ -12,6 +12,7 @@
 #include "bough/ops/graph_attention.h"
 #include "tools/bench/arithmetic_peak.h"
 #include "tools/bench/benchmark.h"
+#include "tools/bench/gpu_model.h"
 #include "tools/bench/graphs.h"
 
 namespace bough::bench {
@@ -205,12 +206,17 @@ void run_attention(const Options& options, const Report& report) {
   };
   for (const Pattern& pattern : patterns) {
     if (!may_be_selected(options, pattern.name + " ")) continue;
+    if (!options.gpu.empty()) {
+      report_attention_bounds(gpu_model(options.gpu), pattern.name, pattern.make(), pattern.relations, report);
+      continue;
+    }
     {
       Case one(pattern);
       benchmark.measure_case(one, pattern.compares_threads);
     }
     benchmark.measure_plan(pattern);
   }
+  if (!options.gpu.empty()) return;
   for (const Pass pass : {Pass::forward, Pass::both}) benchmark.compare_lengths(4, pass);
   benchmark.compare_lengths(64, Pass::forward);
 }

@@ -13,6 +13,7 @@ namespace bough::bench {
 struct Options {
   int repeats = 7;        ///< timed calls; the median counts
   std::string only = {};  ///< report only cases whose name begins with this
+  std::string gpu = {};   ///< if given, bounds for this model of GPU instead of measurements; see gpu_model.h
 };
 
 /// Whether a case is to be measured, and whether cases whose names begin with a prefix may be.
@@ -37,6 +38,7 @@ struct Benchmark {
   std::string name;
   std::string description;
   std::function<void(const Options&, const Report&)> run;
+  bool models_gpus = false;  ///< whether it can use Options::gpu
 };
 
 /// All of them, by name.

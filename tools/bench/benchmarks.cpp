@@ -6,7 +6,7 @@ const std::vector<Benchmark>& benchmarks() {
   static const std::vector<Benchmark> all = {
       {"allocation", "a tensor's memory from the pool, against the system's allocator", run_allocation},
       {"attention", "fused graph attention against the arithmetic it needs; peers/attention.py runs others beside",
-       run_attention},
+       run_attention, true},
       {"elementwise", "arithmetic, activations and reductions, against a plain copy and <cmath>", run_elementwise},
       {"gemm", "matrix products of dense layers and their backward pass, against threaded OpenBLAS", run_gemm},
       {"graph_build", "causal partition graphs with relations and both formats, against plain loops", run_graph_build},

@@ -5,6 +5,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "bough/core/device.h"
 #include "bough/core/errors.h"
 #include "src/core/nearest_name.h"
 #include "tools/bench/benchmark.h"
@@ -16,6 +17,7 @@ namespace {
 struct BenchOptions {
   std::string name;
   bool json = false;
+  std::string device = "cpu";
   bench::Options measuring;
 };
 
@@ -61,9 +63,23 @@ void print_row(const bench::Result& result) {
   fmt::print("{}\n", row);
 }
 
+/// Bounds for a GPU are the only thing that is not about this machine's processor.
+void require_device(const BenchOptions& options, const bench::Benchmark& benchmark) {
+  if (parse_device(options.device).kind == Device::Kind::cpu) {
+    if (options.measuring.gpu.empty()) return;
+    throw ConfigError("bench", "--model is for --device cuda");
+  }
+  if (!benchmark.models_gpus || options.measuring.gpu.empty()) {
+    throw ConfigError("bench", fmt::format("'{}' does not measure on GPUs; 'attention --device cuda --model A100' says "
+                                           "what one could reach",
+                                           benchmark.name));
+  }
+}
+
 void run_bench(const BenchOptions& options) {
   if (options.name.empty()) return print_list();
   const bench::Benchmark& benchmark = benchmark_named(options.name);
+  require_device(options, benchmark);
   benchmark.run(options.measuring, [&](const bench::Result& result) {
     if (!bench::selected(options.measuring, result.case_name)) return;
     options.json ? print_json_line(benchmark.name, result) : print_row(result);
@@ -81,6 +97,11 @@ void add_bench_command(Commands& commands) {
   command.add_flag("--json", options->json, "One JSON object per line");
   command.add_option("--only", options->measuring.only, "Report only cases whose name begins with this")
       ->type_name("PREFIX");
+  command.add_option("--device", options->device, "cpu; or cuda, with --model")->type_name("DEVICE");
+  command
+      .add_option("--model", options->measuring.gpu,
+                  "Instead of measuring, the least time that this GPU needs: A100 or H100 (attention only)")
+      ->type_name("GPU");
   command.add_option("--repeats", options->measuring.repeats, "Timed calls of each case; the median counts")
       ->type_name("N")
       ->check(CLI::Range(1, 1000000).description(""))

@@ -1,0 +1,74 @@
+#include "tools/bench/gpu_model.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "bough/core/errors.h"
+#include "kernels/simt/attention_cost.h"
+
+namespace bough::bench {
+namespace {
+
+/// Caches deliver 5120 bytes a clock on the A100, by its white paper; the H100 is taken to do the same.
+const std::array<GpuModel, 2> models{{
+    {"A100", 2.039e12, 5120 * 1.41e9, 19.5e12},
+    {"H100", 3.35e12, 5120 * 1.755e9, 66.9e12},
+}};
+
+struct Bound {
+  double milliseconds;
+  const char* by;
+};
+
+/// The slowest of memory, second-level cache and arithmetic, each as fast as it can be. What the first-level cache
+/// saves depends on how rows meet on a multiprocessor, so nothing is taken off for it.
+Bound bound_of(const GpuModel& gpu, const simt::AttentionCost& cost) {
+  const double sectors = 32 * (cost.load_sectors + cost.store_sectors);
+  const std::array<Bound, 3> bounds{{{1e3 * cost.least_bytes / gpu.memory_bandwidth, "memory"},
+                                     {1e3 * sectors / gpu.cache_bandwidth, "cache"},
+                                     {1e3 * cost.operations / gpu.arithmetic, "arithmetic"}}};
+  return *std::ranges::max_element(bounds, {}, &Bound::milliseconds);
+}
+
+}  // namespace
+
+const GpuModel& gpu_model(const std::string& name) {
+  const auto found = std::ranges::find(models, name, &GpuModel::name);
+  if (found != models.end()) return *found;
+  std::string known;
+  for (const GpuModel& model : models) known += (known.empty() ? "" : ", ") + model.name;
+  throw ConfigError("bench", fmt::format("there is no model of the GPU '{}'; known are {}", name, known));
+}
+
+void report_attention_bounds(const GpuModel& gpu, const std::string& pattern, const Graph& graph, bool relations,
+                             const Report& report) {
+  const simt::AttentionSize by_destination{.rows = graph.num_dst(),
+                                           .edges = graph.num_edges(),
+                                           .heads = 8,
+                                           .width = 64,
+                                           .value_width = 64,
+                                           .relation_keys = relations};
+  simt::AttentionSize by_source = by_destination;
+  by_source.rows = graph.num_src();
+  const std::array<std::pair<const char*, simt::AttentionCost>, 4> kernels{
+      {{"forward", forward_cost(by_destination)},
+       {"delta", delta_cost(by_destination)},
+       {"to destinations", to_destinations_cost(by_destination)},
+       {"to sources", to_sources_cost(by_source)}}};
+  for (const auto& [name, cost] : kernels) {
+    const Bound bound = bound_of(gpu, cost);
+    const double sectors = cost.load_sectors + cost.store_sectors;
+    report({.case_name = fmt::format("{} {} on {}", pattern, name, gpu.name),
+            .milliseconds = bound.milliseconds,
+            .note = fmt::format(
+                "not measured: the least time without hits in the first-level cache, bound by {}; {:.1f} MB, "
+                "{:.1f} MB through the second-level cache, "
+                "{:.2f} GFLOP",
+                bound.by, cost.least_bytes / 1e6, 32 * sectors / 1e6, cost.operations / 1e9),
+            .figures = {{"least_bytes", cost.least_bytes}, {"sectors", sectors}, {"operations", cost.operations}}});
+  }
+}
+
+}  // namespace bough::bench
