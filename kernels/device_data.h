@@ -1,5 +1,7 @@
 #pragma once
 
+#include <span>
+
 #include "bough/core/errors.h"
 #include "bough/core/tensor.h"
 #include "src/core/tensor_body.h"
@@ -15,6 +17,11 @@ T* device_data(Tensor& tensor) {
 template <typename T>
 const T* device_data(const Tensor& tensor) {
   return device_data<T>(const_cast<Tensor&>(tensor));
+}
+
+template <typename T>
+std::span<const T> device_span(const Tensor& tensor) {
+  return {device_data<T>(tensor), static_cast<std::size_t>(tensor.elements())};
 }
 
 }  // namespace bough

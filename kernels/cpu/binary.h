@@ -1,11 +1,10 @@
 #pragma once
 
 #include "kernels/broadcast.h"
+#include "kernels/functors/binary.h"
 #include "kernels/on_device.h"
 
 namespace bough {
-
-enum class BinaryFunction { add, sub, mul, div, maximum, minimum };
 
 /// result = f(a, b) over the plan's elements. T: float, double, int32_t, int64_t; div for floats only.
 /// The result may be a or b itself where that one is not broadcast.

@@ -18,9 +18,15 @@ void unary_gradient(Cuda gpu, UnaryFunction function, UnaryParameters parameters
 }
 
 template <typename T>
-void dropout(Cuda gpu, std::int64_t count, const T* x, double p, RandomStream stream, T* y) {
+void binary(Cuda gpu, BinaryFunction function, const BroadcastPlan<2>& plan, const T* a, const T* b, T* result) {
   cuda::Queue queue(gpu.device);
-  simt::dropout(queue, count, x, p, stream, y);
+  simt::binary(queue, scalar::Binary{function}, plan, a, b, result);
+}
+
+template <typename T>
+void dropout(Cuda gpu, std::span<const T> x, double p, RandomStream stream, T* y) {
+  cuda::Queue queue(gpu.device);
+  simt::dropout(queue, static_cast<std::int64_t>(x.size()), x.data(), p, stream, y);
 }
 
 template <typename T>
@@ -49,14 +55,16 @@ void cross_entropy_backward(Cuda gpu, const simt::CrossEntropyGradient<T>& rows)
 
 template void unary(Cuda, UnaryFunction, UnaryParameters, const float*, float*, std::int64_t);
 template void unary_gradient(Cuda, UnaryFunction, UnaryParameters, const float*, const float*, float*, std::int64_t);
-template void dropout(Cuda, std::int64_t, const float*, double, RandomStream, float*);
+template void binary(Cuda, BinaryFunction, const BroadcastPlan<2>&, const float*, const float*, float*);
+template void dropout(Cuda, std::span<const float>, double, RandomStream, float*);
 template void layer_norm(Cuda, const simt::LayerNorm<float>&);
 template void layer_norm_backward(Cuda, const simt::LayerNormInputGradient<float>&, float*, float*);
 template void cross_entropy(Cuda, const simt::CrossEntropy<float>&, double*);
 template void cross_entropy_backward(Cuda, const simt::CrossEntropyGradient<float>&);
 template void unary(Cuda, UnaryFunction, UnaryParameters, const double*, double*, std::int64_t);
 template void unary_gradient(Cuda, UnaryFunction, UnaryParameters, const double*, const double*, double*, std::int64_t);
-template void dropout(Cuda, std::int64_t, const double*, double, RandomStream, double*);
+template void binary(Cuda, BinaryFunction, const BroadcastPlan<2>&, const double*, const double*, double*);
+template void dropout(Cuda, std::span<const double>, double, RandomStream, double*);
 template void layer_norm(Cuda, const simt::LayerNorm<double>&);
 template void layer_norm_backward(Cuda, const simt::LayerNormInputGradient<double>&, double*, double*);
 template void cross_entropy(Cuda, const simt::CrossEntropy<double>&, double*);

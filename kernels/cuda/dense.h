@@ -1,7 +1,11 @@
 #pragma once
 
+#include <span>
+
 #include "bough/core/random.h"
 #include "kernels/backend.h"
+#include "kernels/broadcast.h"
+#include "kernels/functors/binary.h"
 #include "kernels/simt/cross_entropy.h"
 #include "kernels/simt/elementwise.h"
 #include "kernels/simt/layer_norm.h"
@@ -16,8 +20,12 @@ template <typename T>
 void unary_gradient(Cuda, UnaryFunction function, UnaryParameters parameters, const T* saved, const T* dy, T* dx,
                     std::int64_t count);
 
+/// result = f(a, b) over the plan's elements.
 template <typename T>
-void dropout(Cuda, std::int64_t count, const T* x, double p, RandomStream stream, T* y);
+void binary(Cuda, BinaryFunction function, const BroadcastPlan<2>& plan, const T* a, const T* b, T* result);
+
+template <typename T>
+void dropout(Cuda, std::span<const T> x, double p, RandomStream stream, T* y);
 
 template <typename T>
 void layer_norm(Cuda, const simt::LayerNorm<T>& rows);

@@ -13,7 +13,11 @@ void unary_gradient(Cuda, UnaryFunction, UnaryParameters, const T*, const T*, T*
   no_cuda("unary_gradient");
 }
 template <typename T>
-void dropout(Cuda, std::int64_t, const T*, double, RandomStream, T*) {
+void binary(Cuda, BinaryFunction, const BroadcastPlan<2>&, const T*, const T*, T*) {
+  no_cuda("binary");
+}
+template <typename T>
+void dropout(Cuda, std::span<const T>, double, RandomStream, T*) {
   no_cuda("dropout");
 }
 template <typename T>
@@ -35,14 +39,16 @@ void cross_entropy_backward(Cuda, const simt::CrossEntropyGradient<T>&) {
 
 template void unary(Cuda, UnaryFunction, UnaryParameters, const float*, float*, std::int64_t);
 template void unary_gradient(Cuda, UnaryFunction, UnaryParameters, const float*, const float*, float*, std::int64_t);
-template void dropout(Cuda, std::int64_t, const float*, double, RandomStream, float*);
+template void binary(Cuda, BinaryFunction, const BroadcastPlan<2>&, const float*, const float*, float*);
+template void dropout(Cuda, std::span<const float>, double, RandomStream, float*);
 template void layer_norm(Cuda, const simt::LayerNorm<float>&);
 template void layer_norm_backward(Cuda, const simt::LayerNormInputGradient<float>&, float*, float*);
 template void cross_entropy(Cuda, const simt::CrossEntropy<float>&, double*);
 template void cross_entropy_backward(Cuda, const simt::CrossEntropyGradient<float>&);
 template void unary(Cuda, UnaryFunction, UnaryParameters, const double*, double*, std::int64_t);
 template void unary_gradient(Cuda, UnaryFunction, UnaryParameters, const double*, const double*, double*, std::int64_t);
-template void dropout(Cuda, std::int64_t, const double*, double, RandomStream, double*);
+template void binary(Cuda, BinaryFunction, const BroadcastPlan<2>&, const double*, const double*, double*);
+template void dropout(Cuda, std::span<const double>, double, RandomStream, double*);
 template void layer_norm(Cuda, const simt::LayerNorm<double>&);
 template void layer_norm_backward(Cuda, const simt::LayerNormInputGradient<double>&, double*, double*);
 template void cross_entropy(Cuda, const simt::CrossEntropy<double>&, double*);

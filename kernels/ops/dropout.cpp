@@ -4,15 +4,18 @@
 
 #include "bough/autograd/autograd.h"
 #include "kernels/cpu/dropout.h"
-#include "kernels/on_device.h"
+#include "kernels/cuda/dense.h"
+#include "kernels/device_data.h"
+#include "kernels/on_any_device.h"
 
 namespace bough {
 namespace {
 
 Tensor dropped(const Tensor& x, double p, RandomStream stream) {
   Tensor y = empty_like(x);
-  on_device("dropout", x,
-            [&]<typename T>(auto backend, TypeTag<T>) { dropout(backend, x.span<T>(), p, stream, y.data<T>()); });
+  on_any_device("dropout", x, [&]<typename T>(auto backend, TypeTag<T>) {
+    dropout(backend, device_span<T>(x), p, stream, device_data<T>(y));
+  });
   return y;
 }
 

@@ -4,6 +4,9 @@
 #include <limits>
 
 #include "bough/autograd/autograd.h"
+#include "kernels/cuda/dense.h"
+#include "kernels/device_data.h"
+#include "kernels/on_any_device.h"
 
 namespace bough {
 namespace {
@@ -43,22 +46,27 @@ Tensor binary_values(const char* where, BinaryFunction function, const Tensor& a
   require_alike(where, a, b);
   const Shape shape = broadcast_shapes(where, a.shape(), b.shape());
   Tensor result = Tensor::empty(shape, a.dtype(), a.device());
-  on_device_number(where, a, [&]<typename T>(auto backend, TypeTag<T>) {
+  const auto compute = [&]<typename T>(auto backend, TypeTag<T>) {
     if constexpr (std::is_integral_v<T>) {
       if (function == BinaryFunction::div) {
         throw TypeError(where, fmt::format("takes float32 or float64, not {}; cast() converts", name_of(a.dtype())));
       }
     }
-    binary(backend, function, plan_broadcast<2>(shape, {a.shape(), b.shape()}), a.data<T>(), b.data<T>(),
-           result.data<T>());
-  });
+    binary(backend, function, plan_broadcast<2>(shape, {a.shape(), b.shape()}), device_data<T>(a), device_data<T>(b),
+           device_data<T>(result));
+  };
+  if (is_floating(a.dtype())) {
+    on_any_device(where, a, compute);
+  } else {
+    on_device_number(where, a, compute);
+  }
   return result;
 }
 
 Tensor unary_operation(const char* where, UnaryFunction function, const Tensor& x, UnaryParameters parameters) {
   Tensor y = Tensor::empty(x.shape(), x.dtype(), x.device());
-  on_device(where, x, [&]<typename T>(auto backend, TypeTag<T>) {
-    unary(backend, function, parameters, x.data<T>(), y.data<T>(), x.elements());
+  on_any_device(where, x, [&]<typename T>(auto backend, TypeTag<T>) {
+    unary(backend, function, parameters, device_data<T>(x), device_data<T>(y), x.elements());
   });
   return record({.name = where,
                  .inputs = {x},
@@ -66,9 +74,9 @@ Tensor unary_operation(const char* where, UnaryFunction function, const Tensor& 
                  .backward = [where, function, parameters](const BackwardCall& call) -> Gradients {
                    const Tensor &saved = call.saved(0), &dy = call.gradient();
                    Tensor dx = empty_like(dy);
-                   on_device(where, dy, [&]<typename T>(auto backend, TypeTag<T>) {
-                     unary_gradient(backend, function, parameters, saved.data<T>(), dy.data<T>(), dx.data<T>(),
-                                    dy.elements());
+                   on_any_device(where, dy, [&]<typename T>(auto backend, TypeTag<T>) {
+                     unary_gradient(backend, function, parameters, device_data<T>(saved), device_data<T>(dy),
+                                    device_data<T>(dx), dy.elements());
                    });
                    return {dx};
                  }},

@@ -1,9 +1,10 @@
 #include "bough/ops/gsddmm.h"
 
 #include "bough/autograd/autograd.h"
-#include "kernels/cpu/gsddmm.h"
-#include "kernels/on_device.h"
+#include "kernels/device_data.h"
+#include "kernels/on_any_device.h"
 #include "kernels/ops/message.h"
+#include "kernels/ops/message_passes.h"
 
 namespace bough {
 namespace {
@@ -23,16 +24,14 @@ Tensor messages_of(const Graph& graph, const Message& message) {
   const bool reads_destinations =
       first.target == Target::destination || (both && message.rhs.target == Target::destination);
 
-  on_device("gsddmm", result, [&]<typename T>(auto backend, TypeTag<T>) {
-    gsddmm(backend,
-           GsddmmArguments<T>{
-               .edges = mp::edge_list(graph, reads_destinations),
-               .message = {.op = message.op,
-                           .lhs = {first.tensor.data<T>(), mp::end_of(first.target, mp::Direction::by_destination)},
-                           .rhs = {both ? message.rhs.tensor.data<T>() : nullptr,
-                                   mp::end_of(message.rhs.target, mp::Direction::by_destination)},
-                           .layout = &layout},
-               .results = result.data<T>()});
+  on_any_device("gsddmm", result, [&]<typename T>(auto backend, TypeTag<T>) {
+    const auto end = [](const Side& side) { return mp::end_of(side.target, mp::Direction::by_destination); };
+    map_messages(backend, graph, reads_destinations,
+                 MessageArguments<T>{.op = message.op,
+                                     .lhs = {device_data<T>(first.tensor), end(first)},
+                                     .rhs = {both ? device_data<T>(message.rhs.tensor) : nullptr, end(message.rhs)},
+                                     .layout = &layout},
+                 device_data<T>(result));
   });
   return result;
 }

@@ -3,10 +3,10 @@
 #include "bough/autograd/autograd.h"
 #include "bough/mp/pass_operands.h"
 #include "bough/ops/gsddmm.h"
-#include "kernels/cpu/gspmm.h"
 #include "kernels/cpu/gspmm_product_gradient.h"
-#include "kernels/on_device.h"
+#include "kernels/on_any_device.h"
 #include "kernels/ops/message.h"
+#include "kernels/ops/message_passes.h"
 #include "kernels/views.h"
 
 namespace bough {
@@ -47,25 +47,23 @@ Reduced reduced_messages(const Graph& graph, const Message& message, ReduceOp re
   shapes.push_back(message.row);
   const mp::FeatureLayout layout = mp::line_up(message.common, shapes);
   constexpr auto direction = mp::Direction::by_destination;
-  const auto plan = mp::traversal_plan(graph, direction);
-  const auto shared = keep_winners ? nullptr : sharing_of(graph, message.op, first.target, direction, layout);
 
-  on_device("gspmm", reduced.result, [&]<typename T>(auto backend, TypeTag<T>) {
-    gspmm(backend,
-          GspmmArguments<T>{.edges = mp::edges_by(graph, mp::Direction::by_destination),
-                            .plan = *plan,
-                            .strategy = options.strategy,
+  on_any_device("gspmm", reduced.result, [&]<typename T>(auto backend, TypeTag<T>) {
+    reduce_messages(
+        backend, graph,
+        MessageReduction<T>{.direction = direction,
+                            .lhs = first.target,
                             .message = {.op = message.op,
-                                        .lhs = {first.tensor.data<T>(), mp::end_of(first.target, direction)},
-                                        .rhs = {both ? message.rhs.tensor.data<T>() : nullptr,
+                                        .lhs = {device_data<T>(first.tensor), mp::end_of(first.target, direction)},
+                                        .rhs = {both ? device_data<T>(message.rhs.tensor) : nullptr,
                                                 mp::end_of(message.rhs.target, direction)},
                                         .layout = &layout},
                             .reduce = reduce,
-                            .results = {.rows = reduced.result.data<T>(),
+                            .results = {.rows = device_data<T>(reduced.result),
                                         .width = message.row.elements(),
-                                        .winners = keep_winners ? reduced.winners.data<std::int32_t>() : nullptr,
+                                        .winners = keep_winners ? device_data<std::int32_t>(reduced.winners) : nullptr,
                                         .empty = static_cast<T>(options.empty_value)},
-                            .shared = shared.get()});
+                            .strategy = options.strategy});
   });
   return reduced;
 }

@@ -4,7 +4,9 @@
 
 #include "bough/autograd/autograd.h"
 #include "kernels/cpu/layer_norm.h"
-#include "kernels/on_device.h"
+#include "kernels/cuda/dense.h"
+#include "kernels/device_data.h"
+#include "kernels/on_any_device.h"
 #include "kernels/views.h"
 
 namespace bough {
@@ -43,6 +45,21 @@ Tensor statistics_for(const Tensor& x) {
   return Tensor::empty({width == 0 ? 0 : x.elements() / width, 2}, x.dtype(), x.device());
 }
 
+/// The GPU's, with the arguments of the CPU's.
+template <typename T>
+void layer_norm(Cuda gpu, Rows<const T> x, const T* residual, const T* weight, const T* bias, double epsilon, T* sum,
+                T* y, Rows<T> statistics) {
+  layer_norm(gpu,
+             simt::LayerNorm<T>{x.count, x.width, x.data, residual, weight, bias, epsilon, sum, y, statistics.data});
+}
+template <typename T>
+void layer_norm_backward(Cuda gpu, Rows<const T> x, const T* weight, Rows<const T> statistics, const T* dy,
+                         const T* dsum, const LayerNormGradients<T>& gradients) {
+  layer_norm_backward(
+      gpu, simt::LayerNormInputGradient<T>{x.count, x.width, x.data, weight, statistics.data, dy, dsum, gradients.dx},
+      gradients.dweight, gradients.dbias);
+}
+
 /// Gradients of x, weight and bias; those not asked for stay undefined. dsum, if defined, is added to that of x.
 struct NormGradients {
   Tensor x, weight, bias;
@@ -53,10 +70,10 @@ NormGradients norm_gradients(const char* where, const Tensor& x, const Tensor& w
   NormGradients result;
   if (needs_x) result.x = empty_like(x);
   if (needs_parameters) result = {result.x, empty_like(weight), empty_like(weight)};
-  on_device(where, x, [&]<typename T>(auto backend, TypeTag<T>) {
-    const auto or_null = [](Tensor& tensor) { return tensor.defined() ? tensor.data<T>() : nullptr; };
-    layer_norm_backward<T>(backend, last_axis_rows<T>(x), weight.data<T>(), rows_of<T>(statistics), dy.data<T>(),
-                           dsum.defined() ? dsum.data<T>() : nullptr,
+  on_any_device(where, x, [&]<typename T>(auto backend, TypeTag<T>) {
+    const auto or_null = [](Tensor& tensor) { return tensor.defined() ? device_data<T>(tensor) : nullptr; };
+    layer_norm_backward<T>(backend, last_axis_rows<T>(x), device_data<T>(weight), rows_of<T>(statistics),
+                           device_data<T>(dy), dsum.defined() ? device_data<T>(dsum) : nullptr,
                            {or_null(result.x), or_null(result.weight), or_null(result.bias)});
   });
   return result;
@@ -67,9 +84,9 @@ NormGradients norm_gradients(const char* where, const Tensor& x, const Tensor& w
 Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, const LayerNormOptions& options) {
   const Parameters parameters = checked_parameters("layer_norm", x, weight, bias, options.epsilon);
   Tensor y = empty_like(x), statistics = statistics_for(x);
-  on_device("layer_norm", x, [&]<typename T>(auto backend, TypeTag<T>) {
-    layer_norm<T>(backend, last_axis_rows<T>(x), nullptr, parameters.weight.data<T>(), parameters.bias.data<T>(),
-                  options.epsilon, nullptr, y.data<T>(), rows_of<T>(statistics));
+  on_any_device("layer_norm", x, [&]<typename T>(auto backend, TypeTag<T>) {
+    layer_norm<T>(backend, last_axis_rows<T>(x), nullptr, device_data<T>(parameters.weight),
+                  device_data<T>(parameters.bias), options.epsilon, nullptr, device_data<T>(y), rows_of<T>(statistics));
   });
   // With n = (x - mean) / deviation, y = n * weight + bias and g = dy * weight:
   //   dx = (g - mean(g) - n * mean(g * n)) / deviation,  dweight = sum over rows of dy * n,  dbias = sum of dy
@@ -96,10 +113,10 @@ SumAndNorm add_layer_norm(const Tensor& x, const Tensor& residual, const Tensor&
   }
   Tensor y = empty_like(x), statistics = statistics_for(x), sum;
   if (options.keep_sum || should_record({x, residual, weight, bias})) sum = empty_like(x);
-  on_device("add_layer_norm", x, [&]<typename T>(auto backend, TypeTag<T>) {
-    layer_norm<T>(backend, last_axis_rows<T>(x), residual.data<T>(), parameters.weight.data<T>(),
-                  parameters.bias.data<T>(), options.epsilon, sum.defined() ? sum.data<T>() : nullptr, y.data<T>(),
-                  rows_of<T>(statistics));
+  on_any_device("add_layer_norm", x, [&]<typename T>(auto backend, TypeTag<T>) {
+    layer_norm<T>(backend, last_axis_rows<T>(x), device_data<T>(residual), device_data<T>(parameters.weight),
+                  device_data<T>(parameters.bias), options.epsilon, sum.defined() ? device_data<T>(sum) : nullptr,
+                  device_data<T>(y), rows_of<T>(statistics));
   });
 
   // s = x + residual, y = layer_norm(s):  dx = dresidual = ds + (what layer_norm gives for s)

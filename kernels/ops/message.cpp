@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include "bough/ops/arithmetic.h"
-#include "kernels/cpu/gsddmm.h"
-#include "kernels/cpu/gspmm.h"
-#include "kernels/on_device.h"
+#include "kernels/device_data.h"
+#include "kernels/on_any_device.h"
+#include "kernels/ops/message_passes.h"
 
 namespace bough {
 namespace {
@@ -46,31 +46,29 @@ Tensor add_up(const Graph& graph, const Contraction& sum, Target target, const S
   shapes.push_back(row);
   const mp::FeatureLayout layout = mp::line_up(sum.common, shapes);
 
-  on_device("message gradient", result, [&]<typename T>(auto backend, TypeTag<T>) {
+  on_any_device("message gradient", result, [&]<typename T>(auto backend, TypeTag<T>) {
     const auto direction = target == Target::source ? mp::Direction::by_source : mp::Direction::by_destination;
     const auto operand_of = [&](const Side& side) {
-      return OperandRows<T>{side.tensor.defined() ? side.tensor.data<T>() : nullptr,
+      return OperandRows<T>{side.tensor.defined() ? device_data<T>(side.tensor) : nullptr,
                             mp::end_of(side.target, direction)};
     };
-    const MessageArguments<T> message{.op = sum.op,
-                                      .lhs = operand_of(sum.lhs),
-                                      .rhs = operand_of(sum.rhs),
-                                      .winners = sum.winners.defined() ? sum.winners.data<std::int32_t>() : nullptr,
-                                      .layout = &layout};
+    const bool both = reads_both(sum.op);
+    const MessageArguments<T> message{
+        .op = sum.op,
+        .lhs = operand_of(sum.lhs),
+        .rhs = both ? operand_of(sum.rhs) : OperandRows<T>{},
+        .winners = sum.winners.defined() ? device_data<std::int32_t>(sum.winners) : nullptr,
+        .layout = &layout};
     if (target == Target::edge) {
       const bool reads_destinations =
-          sum.lhs.target == Target::destination || (reads_both(sum.op) && sum.rhs.target == Target::destination);
-      gsddmm(backend, GsddmmArguments<T>{mp::edge_list(graph, reads_destinations), message, result.data<T>()});
-      return;
+          sum.lhs.target == Target::destination || (both && sum.rhs.target == Target::destination);
+      return map_messages(backend, graph, reads_destinations, message, device_data<T>(result));
     }
-    const auto plan = mp::traversal_plan(graph, direction);
-    const auto shared = sum.winners.defined() ? nullptr : sharing_of(graph, sum.op, sum.lhs.target, direction, layout);
-    gspmm(backend, GspmmArguments<T>{.edges = mp::edges_by(graph, direction),
-                                     .plan = *plan,
-                                     .message = message,
-                                     .reduce = ReduceOp::sum,
-                                     .results = {.rows = result.data<T>(), .width = row.elements()},
-                                     .shared = shared.get()});
+    reduce_messages(backend, graph,
+                    MessageReduction<T>{.direction = direction,
+                                        .lhs = sum.lhs.target,
+                                        .message = message,
+                                        .results = {.rows = device_data<T>(result), .width = row.elements()}});
   });
   return result;
 }

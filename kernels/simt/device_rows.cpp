@@ -30,6 +30,11 @@ const T* structures(const Tensor& words) {
   return reinterpret_cast<const T*>(device_data<std::int64_t>(words));
 }
 
+/// Tells what is cached for one device from what is for another.
+std::uint64_t key_of(Device device) {
+  return static_cast<std::uint64_t>(device.kind == Device::Kind::cpu ? 0 : 1 + device.index);
+}
+
 }  // namespace
 
 DeviceRows::DeviceRows(const CompressedView& view, std::span<const std::int32_t> edge_types, Device device,
@@ -47,8 +52,17 @@ DeviceRows::DeviceRows(const CompressedView& view, std::span<const std::int32_t>
             device_data<std::int32_t>(edge_ids_), edge_types.empty() ? nullptr : device_data<std::int32_t>(types_)};
 }
 
+DeviceEnds::DeviceEnds(const CooView& edges, Device device)
+    : src_(copied(edges.src, device)), dst_(copied(edges.dst, device)) {}
+const std::int32_t* DeviceEnds::src() const { return device_data<std::int32_t>(src_); }
+const std::int32_t* DeviceEnds::dst() const { return device_data<std::int32_t>(dst_); }
+
+std::shared_ptr<const DeviceEnds> device_ends(const Graph& graph, Device device) {
+  return graph.cached<DeviceEnds>([&] { return DeviceEnds(graph.coo(), device); }, key_of(device));
+}
+
 std::shared_ptr<const DeviceRows> device_rows(const Graph& graph, mp::Direction direction, Device device) {
-  const auto key = static_cast<std::uint64_t>(device.kind == Device::Kind::cpu ? 0 : 1 + device.index);
+  const std::uint64_t key = key_of(device);
   if (direction == mp::Direction::by_destination) {
     return graph.cached<ByDestination>([&] { return ByDestination(graph.csc(), graph.edge_types(), device); }, key);
   }

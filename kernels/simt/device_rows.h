@@ -15,6 +15,7 @@ class DeviceRows {
   DeviceRows(const CompressedView& view, std::span<const std::int32_t> edge_types, Device device,
              std::int64_t segment_edges = default_segment_edges);
 
+  std::int64_t num_rows() const { return offsets_.elements() - 1; }
   RowItemView rows() const { return rows_; }
   EdgeView edges() const { return edges_; }
 
@@ -26,5 +27,20 @@ class DeviceRows {
 
 /// The graph's, copied to the device when first asked for.
 std::shared_ptr<const DeviceRows> device_rows(const Graph& graph, mp::Direction direction, Device device);
+
+/// Both ends of each edge, in the order in which the edges were given.
+class DeviceEnds {
+ public:
+  DeviceEnds(const CooView& edges, Device device);
+
+  const std::int32_t* src() const;
+  const std::int32_t* dst() const;
+
+ private:
+  Tensor src_, dst_;
+};
+
+/// The graph's, copied to the device when first asked for.
+std::shared_ptr<const DeviceEnds> device_ends(const Graph& graph, Device device);
 
 }  // namespace bough::simt

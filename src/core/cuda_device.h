@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 /// What the runtime needs of CUDA. src/cuda has it on a GPU; src/no_cuda has the same symbols for builds without it,
 /// where all that needs a device throws DeviceError with a hint.
@@ -14,5 +15,8 @@ void* cuda_allocate(int device, std::size_t bytes);
 void cuda_free(int device, void* address) noexcept;
 enum class CopyDirection { host_to_device, device_to_host, device_to_device };
 void cuda_copy(int device, void* target, const void* source, std::size_t bytes, CopyDirection direction);
+/// target[i] += scale * source[i], both on the device. float and double.
+template <typename T>
+void cuda_accumulate(int device, const T* source, T scale, T* target, std::int64_t count);
 
 }  // namespace bough

@@ -230,6 +230,11 @@ Tensor Tensor::detach() const {
 
 Tensor& Tensor::fill(double value) {
   TensorBody& body = writable_body("fill", *this);
+  if (body.storage->device().kind != Device::Kind::cpu) {
+    copy_elements(*full(body.shape, value, body.dtype).body(), body);
+    body.storage->count_write();
+    return *this;
+  }
   visit_dtype(body.dtype, [&]<typename T>(TypeTag<T>) {
     const T element = static_cast<T>(value);
     T* out = data<T>();
@@ -252,8 +257,19 @@ Tensor& Tensor::assign(const Tensor& source) {
 Tensor& Tensor::accumulate(const Tensor& source, double scale) {
   TensorBody& body = writable_body("accumulate", *this);
   require_same("accumulate", body, body_of("accumulate", source));
+  const Device device = body.storage->device(), from = source.device();
+  if (!(device == from)) {
+    throw DeviceError("accumulate", fmt::format("the target is on {}, the source on {}; to(device) moves one",
+                                                to_string(device), to_string(from)));
+  }
   visit_floating("accumulate", body.dtype, [&]<typename T>(TypeTag<T>) {
-    accumulate_elements(source.data<T>(), static_cast<T>(scale), data<T>(), elements());
+    const auto* addition = reinterpret_cast<const T*>(source.body()->bytes());
+    auto* sum = reinterpret_cast<T*>(body.bytes());
+    if (device.kind == Device::Kind::cpu) {
+      accumulate_elements(addition, static_cast<T>(scale), sum, elements());
+    } else {
+      cuda_accumulate(device.index, addition, static_cast<T>(scale), sum, elements());
+    }
   });
   body.storage->count_write();
   return *this;

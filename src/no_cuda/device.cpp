@@ -15,5 +15,11 @@ int cuda_device_count() noexcept { return 0; }
 void* cuda_allocate(int, std::size_t) { no_cuda(); }
 void cuda_free(int, void*) noexcept {}
 void cuda_copy(int, void*, const void*, std::size_t, CopyDirection) { no_cuda(); }
+template <typename T>
+void cuda_accumulate(int, const T*, T, T*, std::int64_t) {
+  no_cuda();
+}
+template void cuda_accumulate(int, const float*, float, float*, std::int64_t);
+template void cuda_accumulate(int, const double*, double, double*, std::int64_t);
 
 }  // namespace bough

@@ -6,6 +6,7 @@
 #include "kernels/cpu/optimizer_step.h"
 #include "kernels/cpu/unary.h"
 #include "kernels/emulator/queue.h"
+#include "kernels/functors/binary.h"
 #include "kernels/reference/cross_entropy.h"
 #include "kernels/reference/dropout.h"
 #include "kernels/reference/elementwise.h"
@@ -198,8 +199,8 @@ TEST(EmulatedElementwise, BinaryFunctionsBroadcast) {
     const Shape shape = broadcast_shapes("test", a_shape, b_shape);
     Tensor result = Tensor::empty(shape, DType::float64);
     Queue queue;
-    simt::binary(queue, mp::Subtract{}, plan_broadcast<2>(shape, {a_shape, b_shape}), a.data<double>(),
-                 b.data<double>(), result.data<double>());
+    simt::binary(queue, scalar::Binary{BinaryFunction::sub}, plan_broadcast<2>(shape, {a_shape, b_shape}),
+                 a.data<double>(), b.data<double>(), result.data<double>());
     test::expect_close(result, reference::binary(a, b, std::minus<>()));
   }
 }

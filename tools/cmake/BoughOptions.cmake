@@ -52,11 +52,11 @@ function(bough_library name)
   set_property(GLOBAL APPEND PROPERTY BOUGH_LIBRARIES ${target})
 endfunction()
 
-# bough_test(name SOURCES ... LIBRARIES ...): one GoogleTest program, each of its cases a ctest test.
+# bough_test(name SOURCES ... LIBRARIES ... [PREFIX ...]): one GoogleTest program, each of its cases a ctest test.
 function(bough_test name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "" "PREFIX" "SOURCES;LIBRARIES" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} bough_options GTest::gtest_main GTest::gmock)
-  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 600)
+  gtest_discover_tests(${name} TEST_PREFIX "${ARG_PREFIX}" DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 600)
 endfunction()
