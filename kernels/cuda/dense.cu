@@ -24,6 +24,18 @@ void binary(Cuda gpu, BinaryFunction function, const BroadcastPlan<2>& plan, con
 }
 
 template <typename T>
+void gemm(Cuda gpu, const simt::Gemm<T>& product) {
+  cuda::Queue queue(gpu.device);
+  simt::gemm(queue, product);
+}
+
+template <typename T>
+void column_sums(Cuda gpu, std::int64_t rows, std::int64_t width, const T* x, T* sums) {
+  cuda::Queue queue(gpu.device);
+  simt::column_sums(queue, rows, width, x, sums);
+}
+
+template <typename T>
 void dropout(Cuda gpu, std::span<const T> x, double p, RandomStream stream, T* y) {
   cuda::Queue queue(gpu.device);
   simt::dropout(queue, static_cast<std::int64_t>(x.size()), x.data(), p, stream, y);
@@ -56,6 +68,8 @@ void cross_entropy_backward(Cuda gpu, const simt::CrossEntropyGradient<T>& rows)
 template void unary(Cuda, UnaryFunction, UnaryParameters, const float*, float*, std::int64_t);
 template void unary_gradient(Cuda, UnaryFunction, UnaryParameters, const float*, const float*, float*, std::int64_t);
 template void binary(Cuda, BinaryFunction, const BroadcastPlan<2>&, const float*, const float*, float*);
+template void gemm(Cuda, const simt::Gemm<float>&);
+template void column_sums(Cuda, std::int64_t, std::int64_t, const float*, float*);
 template void dropout(Cuda, std::span<const float>, double, RandomStream, float*);
 template void layer_norm(Cuda, const simt::LayerNorm<float>&);
 template void layer_norm_backward(Cuda, const simt::LayerNormInputGradient<float>&, float*, float*);
@@ -64,6 +78,8 @@ template void cross_entropy_backward(Cuda, const simt::CrossEntropyGradient<floa
 template void unary(Cuda, UnaryFunction, UnaryParameters, const double*, double*, std::int64_t);
 template void unary_gradient(Cuda, UnaryFunction, UnaryParameters, const double*, const double*, double*, std::int64_t);
 template void binary(Cuda, BinaryFunction, const BroadcastPlan<2>&, const double*, const double*, double*);
+template void gemm(Cuda, const simt::Gemm<double>&);
+template void column_sums(Cuda, std::int64_t, std::int64_t, const double*, double*);
 template void dropout(Cuda, std::span<const double>, double, RandomStream, double*);
 template void layer_norm(Cuda, const simt::LayerNorm<double>&);
 template void layer_norm_backward(Cuda, const simt::LayerNormInputGradient<double>&, double*, double*);

@@ -8,6 +8,7 @@
 #include "kernels/functors/binary.h"
 #include "kernels/simt/cross_entropy.h"
 #include "kernels/simt/elementwise.h"
+#include "kernels/simt/gemm.h"
 #include "kernels/simt/layer_norm.h"
 
 /// Operations on dense tensors on a GPU; all views point into its memory. float and double. See kernels/simt for what
@@ -23,6 +24,13 @@ void unary_gradient(Cuda, UnaryFunction function, UnaryParameters parameters, co
 /// result = f(a, b) over the plan's elements.
 template <typename T>
 void binary(Cuda, BinaryFunction function, const BroadcastPlan<2>& plan, const T* a, const T* b, T* result);
+
+/// c = a b, one product or a batch.
+template <typename T>
+void gemm(Cuda, const simt::Gemm<T>& product);
+/// sums[j] = the sum of column j of x [rows, width].
+template <typename T>
+void column_sums(Cuda, std::int64_t rows, std::int64_t width, const T* x, T* sums);
 
 template <typename T>
 void dropout(Cuda, std::span<const T> x, double p, RandomStream stream, T* y);

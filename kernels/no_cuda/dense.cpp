@@ -17,6 +17,14 @@ void binary(Cuda, BinaryFunction, const BroadcastPlan<2>&, const T*, const T*, T
   no_cuda("binary");
 }
 template <typename T>
+void gemm(Cuda, const simt::Gemm<T>&) {
+  no_cuda("gemm");
+}
+template <typename T>
+void column_sums(Cuda, std::int64_t, std::int64_t, const T*, T*) {
+  no_cuda("column_sums");
+}
+template <typename T>
 void dropout(Cuda, std::span<const T>, double, RandomStream, T*) {
   no_cuda("dropout");
 }
@@ -40,6 +48,8 @@ void cross_entropy_backward(Cuda, const simt::CrossEntropyGradient<T>&) {
 template void unary(Cuda, UnaryFunction, UnaryParameters, const float*, float*, std::int64_t);
 template void unary_gradient(Cuda, UnaryFunction, UnaryParameters, const float*, const float*, float*, std::int64_t);
 template void binary(Cuda, BinaryFunction, const BroadcastPlan<2>&, const float*, const float*, float*);
+template void gemm(Cuda, const simt::Gemm<float>&);
+template void column_sums(Cuda, std::int64_t, std::int64_t, const float*, float*);
 template void dropout(Cuda, std::span<const float>, double, RandomStream, float*);
 template void layer_norm(Cuda, const simt::LayerNorm<float>&);
 template void layer_norm_backward(Cuda, const simt::LayerNormInputGradient<float>&, float*, float*);
@@ -48,6 +58,8 @@ template void cross_entropy_backward(Cuda, const simt::CrossEntropyGradient<floa
 template void unary(Cuda, UnaryFunction, UnaryParameters, const double*, double*, std::int64_t);
 template void unary_gradient(Cuda, UnaryFunction, UnaryParameters, const double*, const double*, double*, std::int64_t);
 template void binary(Cuda, BinaryFunction, const BroadcastPlan<2>&, const double*, const double*, double*);
+template void gemm(Cuda, const simt::Gemm<double>&);
+template void column_sums(Cuda, std::int64_t, std::int64_t, const double*, double*);
 template void dropout(Cuda, std::span<const double>, double, RandomStream, double*);
 template void layer_norm(Cuda, const simt::LayerNorm<double>&);
 template void layer_norm_backward(Cuda, const simt::LayerNormInputGradient<double>&, double*, double*);

@@ -1,11 +1,10 @@
-#include "kernels/cpu/linear.h"
-
 #include <fmt/format.h>
 
 #include "bough/autograd/autograd.h"
 #include "bough/ops/matmul.h"
-#include "kernels/cpu/gemm.h"
-#include "kernels/on_device.h"
+#include "kernels/device_data.h"
+#include "kernels/on_any_device.h"
+#include "kernels/ops/dense_backends.h"
 
 namespace bough {
 namespace {
@@ -42,33 +41,34 @@ Gradients linear_gradients(const LayerSizes& sizes, const Shape& shape_x, Activa
   const auto [rows, in, out] = sizes;
   const Tensor& dy = call.gradient();
   Gradients gradients(3);
-  on_device("linear", dy, [&]<typename T>(auto backend, TypeTag<T>) {
+  on_any_device("linear", dy, [&]<typename T>(auto backend, TypeTag<T>) {
     const auto make = [&](const Shape& shape) { return Tensor::empty(shape, dy.dtype(), dy.device()); };
     // y = f(z), z = x w^T + bias:  dz = dy f'(z), dbias = sum of the rows of dz
     Tensor dz = dy;
     Tensor dbias = call.needs(2) ? make({out}) : Tensor();
-    T* sums = dbias.defined() ? dbias.data<T>() : nullptr;
-    const Rows<const T> above{dy.data<T>(), rows, out};
+    T* sums = dbias.defined() ? device_data<T>(dbias) : nullptr;
+    const Rows<const T> above{device_data<T>(dy), rows, out};
     if (activation != Activation::none) {
       dz = make(dy.shape());
-      linear_backward(backend, activation, {call.saved(2).data<T>(), rows, out}, above, {dz.data<T>(), rows, out},
-                      sums);
+      linear_backward(backend, activation, {device_data<T>(call.saved(2)), rows, out}, above,
+                      {device_data<T>(dz), rows, out}, sums);
     } else if (sums != nullptr) {
       column_sums(backend, above, sums);
     }
     if (dbias.defined()) gradients[2] = dbias;
 
     // dx = dz w, dw = dz^T x
-    const Matrix<const T> inner = dense_matrix<const T>(dz.data<T>(), rows, out);
+    const Matrix<const T> inner = dense_matrix<const T>(device_data<T>(dz), rows, out);
     if (call.needs(0)) {
       Tensor dx = make(shape_x);
-      gemm(backend, inner, dense_matrix(call.saved(1).data<T>(), out, in), dense_matrix(dx.data<T>(), rows, in));
+      gemm(backend, inner, dense_matrix(device_data<T>(call.saved(1)), out, in),
+           dense_matrix(device_data<T>(dx), rows, in));
       gradients[0] = dx;
     }
     if (call.needs(1)) {
       Tensor dweight = make({out, in});
-      gemm(backend, inner.transposed(), dense_matrix(call.saved(0).data<T>(), rows, in),
-           dense_matrix(dweight.data<T>(), out, in));
+      gemm(backend, inner.transposed(), dense_matrix(device_data<T>(call.saved(0)), rows, in),
+           dense_matrix(device_data<T>(dweight), out, in));
       gradients[1] = dweight;
     }
   });
@@ -82,27 +82,27 @@ std::int64_t rows_of(const Tensor& x) {
 /// Inputs are x, then weight and bias of each part; saved are x, then the weights.
 Gradients part_gradients(const std::vector<LayerSizes>& parts, const Shape& shape_x, const BackwardCall& call) {
   Gradients gradients(1 + 2 * parts.size());
-  on_device("linear_parts", call.gradient(), [&]<typename T>(auto backend, TypeTag<T>) {
+  on_any_device("linear_parts", call.gradient(), [&]<typename T>(auto backend, TypeTag<T>) {
     const Tensor& like = call.gradient();
     const auto make = [&](const Shape& shape) { return Tensor::empty(shape, like.dtype(), like.device()); };
     Tensor dx = call.needs(0) ? make(shape_x) : Tensor();
     for (std::size_t i = 0; i < parts.size(); ++i) {
       const auto [rows, in, out] = parts[i];
-      const auto dy = dense_matrix<const T>(call.gradient(i).template data<T>(), rows, out);
+      const auto dy = dense_matrix<const T>(device_data<T>(call.gradient(i)), rows, out);
       // dx = sum over the parts of dy w, dw = dy^T x, dbias = sum of the rows of dy
       if (dx.defined()) {
-        gemm(backend, dy, dense_matrix<const T>(call.saved(1 + i).template data<T>(), out, in),
-             dense_matrix(dx.data<T>(), rows, in), {.accumulate = i > 0});
+        gemm(backend, dy, dense_matrix<const T>(device_data<T>(call.saved(1 + i)), out, in),
+             dense_matrix(device_data<T>(dx), rows, in), {.accumulate = i > 0});
       }
       if (call.needs(1 + 2 * i)) {
         Tensor dweight = make({out, in});
-        gemm(backend, dy.transposed(), dense_matrix<const T>(call.saved(0).template data<T>(), rows, in),
-             dense_matrix(dweight.data<T>(), out, in));
+        gemm(backend, dy.transposed(), dense_matrix<const T>(device_data<T>(call.saved(0)), rows, in),
+             dense_matrix(device_data<T>(dweight), out, in));
         gradients[1 + 2 * i] = dweight;
       }
       if (call.needs(2 + 2 * i)) {
         Tensor dbias = make({out});
-        column_sums(backend, Rows<const T>{call.gradient(i).template data<T>(), rows, out}, dbias.data<T>());
+        column_sums(backend, Rows<const T>{device_data<T>(call.gradient(i)), rows, out}, device_data<T>(dbias));
         gradients[2 + 2 * i] = dbias;
       }
     }
@@ -119,13 +119,13 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Activat
   const LayerSizes sizes{rows_of(x), weight.size(1), weight.size(0)};
   const bool keep_z = activation == Activation::gelu && should_record({x, weight, bias});
   Tensor z = keep_z ? empty_like(y) : Tensor();
-  on_device("linear", x, [&]<typename T>(auto backend, TypeTag<T>) {
-    gemm(backend, dense_matrix(x.data<T>(), sizes.rows, sizes.in),
-         dense_matrix(weight.data<T>(), sizes.out, sizes.in).transposed(),
-         dense_matrix(y.data<T>(), sizes.rows, sizes.out),
-         {.bias = bias.defined() ? bias.data<T>() : nullptr,
+  on_any_device("linear", x, [&]<typename T>(auto backend, TypeTag<T>) {
+    gemm(backend, dense_matrix(device_data<T>(x), sizes.rows, sizes.in),
+         dense_matrix(device_data<T>(weight), sizes.out, sizes.in).transposed(),
+         dense_matrix(device_data<T>(y), sizes.rows, sizes.out),
+         {.bias = bias.defined() ? device_data<T>(bias) : nullptr,
           .activation = activation,
-          .before_activation = keep_z ? z.data<T>() : nullptr});
+          .before_activation = keep_z ? device_data<T>(z) : nullptr});
   });
 
   Tensor for_activation;
@@ -152,13 +152,13 @@ std::vector<Tensor> linear_parts(const Tensor& x, const std::vector<LinearPart>&
     results.push_back(Tensor::empty(x.shape().with(-1, part.weight.size(0)), x.dtype(), x.device()));
     any_weight = any_weight || part.weight.requires_grad();
   }
-  on_device("linear_parts", x, [&]<typename T>(auto backend, TypeTag<T>) {
+  on_any_device("linear_parts", x, [&]<typename T>(auto backend, TypeTag<T>) {
     for (std::size_t i = 0; i < parts.size(); ++i) {
       const auto [rows, in, out] = sizes[i];
-      gemm(backend, dense_matrix<const T>(x.data<T>(), rows, in),
-           dense_matrix<const T>(parts[i].weight.template data<T>(), out, in).transposed(),
-           dense_matrix(results[i].template data<T>(), rows, out),
-           {.bias = parts[i].bias.defined() ? parts[i].bias.template data<T>() : nullptr});
+      gemm(backend, dense_matrix<const T>(device_data<T>(x), rows, in),
+           dense_matrix<const T>(device_data<T>(parts[i].weight), out, in).transposed(),
+           dense_matrix(device_data<T>(results[i]), rows, out),
+           {.bias = parts[i].bias.defined() ? device_data<T>(parts[i].bias) : nullptr});
     }
   });
   std::vector<Tensor> saved{any_weight ? x : Tensor()};

@@ -11,6 +11,7 @@
 #include "bough/ops/gsddmm.h"
 #include "bough/ops/gspmm.h"
 #include "bough/ops/layer_norm.h"
+#include "bough/ops/matmul.h"
 #include "kernels/cuda/graph_attention.h"
 #include "tests/kernels/graph_attention_cases.h"
 #include "tests/support/compare.h"
@@ -138,6 +139,15 @@ TEST_F(Gpu, RowsAndElementsMatchTheCpu) {
     expect_same_as_cpu({x, residual, weight, bias},
                        [](const std::vector<Tensor>& t) { return add_layer_norm(t[0], t[1], t[2], t[3]).normalized; });
     expect_same_as_cpu({x, residual}, [](const std::vector<Tensor>& t) { return t[0] * t[1] - t[1] / square(t[0]); });
+    const Tensor layer = test::random_tensor({70, 40}, dtype, 5), offset = test::random_tensor({70}, dtype, 6);
+    for (const Activation activation : {Activation::none, Activation::relu, Activation::gelu}) {
+      expect_same_as_cpu({x, layer, offset},
+                         [&](const std::vector<Tensor>& t) { return linear(t[0], t[1], t[2], activation); });
+    }
+    expect_same_as_cpu({x, layer, offset}, [&](const std::vector<Tensor>& t) {
+      const std::vector<Tensor> parts = linear_parts(t[0], {{t[1], t[2]}, {t[1], Tensor()}});
+      return parts[0] * parts[1];
+    });
     expect_same_as_cpu({x}, [](const std::vector<Tensor>& t) { return gelu(t[0]); });
     expect_same_as_cpu({x}, [](const std::vector<Tensor>& t) { return relu(t[0]); });
     expect_same_as_cpu({x}, [](const std::vector<Tensor>& t) {

@@ -11,10 +11,12 @@
 #include "kernels/reference/dropout.h"
 #include "kernels/reference/elementwise.h"
 #include "kernels/reference/layer_norm.h"
+#include "kernels/reference/matmul.h"
 #include "kernels/reference/rows.h"
 #include "kernels/simt/cross_entropy.h"
 #include "kernels/simt/dropout.h"
 #include "kernels/simt/elementwise.h"
+#include "kernels/simt/gemm.h"
 #include "kernels/simt/gspmm.h"
 #include "kernels/simt/layer_norm.h"
 #include "kernels/simt/optimizer_step.h"
@@ -203,6 +205,32 @@ TEST(EmulatedElementwise, BinaryFunctionsBroadcast) {
                  a.data<double>(), b.data<double>(), result.data<double>());
     test::expect_close(result, reference::binary(a, b, std::minus<>()));
   }
+}
+
+TEST(EmulatedGemm, MatchesTheReferenceForEverySizeAndLayout) {
+  for_float_types([]<typename T>(TypeTag<T>) {
+    for (const auto& [m, n, k] :
+         {std::array<std::int64_t, 3>{1, 1, 1}, {3, 70, 17}, {65, 64, 16}, {20, 130, 40}, {5, 7, 0}}) {
+      for (const bool transpose_a : {false, true}) {
+        for (const bool transpose_b : {false, true}) {
+          const Tensor a = test::random_tensor(transpose_a ? Shape{k, m} : Shape{m, k}, dtype_of<T>(), 1);
+          const Tensor b = test::random_tensor(transpose_b ? Shape{n, k} : Shape{k, n}, dtype_of<T>(), 2);
+          Tensor c = Tensor::empty({m, n}, dtype_of<T>());
+          const auto view = [](const Tensor& x, std::int64_t rows, std::int64_t columns, bool transposed) {
+            return simt::MatrixView<const T>{x.data<T>(), rows, columns, transposed ? 1 : columns,
+                                             transposed ? rows : 1};
+          };
+          Queue queue;
+          simt::gemm(
+              queue,
+              simt::Gemm<T>{view(a, m, k, transpose_a), view(b, k, n, transpose_b), {c.data<T>(), m, n, n, 1}, {}, {}});
+          test::expect_close(
+              c, reference::matmul(a.to_vector<double>(), b.to_vector<double>(), m, n, k, transpose_a, transpose_b));
+          EXPECT_EQ(queue.traffic().bank_conflicts, 0);
+        }
+      }
+    }
+  });
 }
 
 TEST(EmulatedRows, AreGatheredInUnitsOfAnySize) {

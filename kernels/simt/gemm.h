@@ -1,0 +1,157 @@
+#pragma once
+
+#include <cstdint>
+
+#include "bough/ops/matmul.h"
+#include "kernels/functors/unary.h"
+#include "kernels/simt/context.h"
+#include "kernels/simt/unrolled.h"
+
+/// Matrix products with plain multiplications and additions: a block for each tile of 64 x 64 results, through shared
+/// memory in steps of 16. Sums run in the order of k, so an element depends on its row and column only.
+namespace bough::simt {
+
+/// Element (i, j) is data[i * row_stride + j * column_stride]; one of the strides is 1.
+template <typename T>
+struct MatrixView {
+  T* data = nullptr;
+  std::int64_t rows = 0, columns = 0;
+  std::int64_t row_stride = 0, column_stride = 1;
+};
+
+/// What happens to the sums on their way to c.
+template <typename T>
+struct GemmFinish {
+  bool accumulate = false;                   ///< add to what c holds
+  const T* bias = nullptr;                   ///< one value a column of c, added after that
+  Activation activation = Activation::none;  ///< applied last
+  T* before_activation = nullptr;            ///< laid out as c
+};
+
+/// Equally shaped products one after the other in memory.
+struct GemmSteps {
+  std::int64_t count = 1, a = 0, b = 0, c = 0;
+};
+
+template <typename T>
+struct Gemm {
+  static constexpr int block_size = 256;
+  static constexpr int tile = 64, depth = 16;
+  /// Keeps lanes out of each other's banks, of which a double takes two.
+  static constexpr int pitch = tile + 8 / static_cast<int>(sizeof(T));
+  static constexpr int per_thread = 4;  ///< rows and columns of a thread, 16 apart
+
+  MatrixView<const T> a, b;
+  MatrixView<T> c;
+  GemmFinish<T> finish;
+  GemmSteps batch;
+
+  template <typename Context>
+  BOUGH_DEVICE void operator()(Context& context) const {
+    const auto left = context.template shared<T>(depth * pitch);
+    const auto right = context.template shared<T>(depth * pitch);
+    const std::int64_t column_tiles = blocks_for(c.columns, tile), tiles = blocks_for(c.rows, tile) * column_tiles;
+    const std::int64_t number = context.block() / tiles, within = context.block() % tiles;
+    const std::int64_t first_row = within / column_tiles * tile, first_column = within % column_tiles * tile;
+    const int row = context.thread() / 16, column = context.thread() % 16;
+    T sums[per_thread][per_thread] = {};
+    for (std::int64_t first = 0; first < a.columns; first += depth) {
+      fetch(context, left, a.data + number * batch.a, a.row_stride, a.column_stride, first_row, a.rows, first);
+      fetch(context, right, b.data + number * batch.b, b.column_stride, b.row_stride, first_column, b.columns, first);
+      context.sync();
+      for (int k = 0; k < depth; ++k) {
+        T x[per_thread], y[per_thread];
+        for (int i = 0; i < per_thread; ++i) x[i] = left.get(k * pitch + row + 16 * i);
+        for (int j = 0; j < per_thread; ++j) y[j] = right.get(k * pitch + column + 16 * j);
+        for (int i = 0; i < per_thread; ++i) {
+          for (int j = 0; j < per_thread; ++j) sums[i][j] += x[i] * y[j];
+        }
+      }
+      context.sync();
+    }
+    unrolled<per_thread * per_thread>([&](int number_of_sum) {
+      const int i = number_of_sum / per_thread, j = number_of_sum % per_thread;
+      const std::int64_t at_row = first_row + row + 16 * i, at_column = first_column + column + 16 * j;
+      if (at_row < c.rows && at_column < c.columns) {
+        store(context, number * batch.c + at_row * c.row_stride + at_column, at_column, sums[i][j]);
+      }
+    });
+  }
+
+ private:
+  /// memory[k * pitch + i] = the element of line first_line + i at depth first + k, zero outside. Threads follow the
+  /// stride that is 1.
+  template <typename Context, typename Array>
+  BOUGH_DEVICE void fetch(Context& context, const Array& memory, const T* data, std::int64_t line_stride,
+                          std::int64_t depth_stride, std::int64_t first_line, std::int64_t lines,
+                          std::int64_t first) const {
+    const bool along_depth = depth_stride == 1;
+    for (int j = 0; j < tile * depth / block_size; ++j) {
+      const int line = along_depth ? context.thread() / depth + j * (block_size / depth) : context.thread() % tile;
+      const int k = along_depth ? context.thread() % depth : context.thread() / tile + j * (block_size / tile);
+      const bool inside = first_line + line < lines && first + k < a.columns;
+      memory.set(k * pitch + line,
+                 inside ? context.load(data + (first_line + line) * line_stride + (first + k) * depth_stride) : T{0});
+    }
+  }
+
+  template <typename Context>
+  BOUGH_DEVICE void store(Context& context, std::int64_t place, std::int64_t column, T value) const {
+    if (finish.accumulate) value += context.load(c.data + place);
+    if (finish.bias != nullptr) value += context.load(finish.bias + column);
+    if (finish.before_activation != nullptr) context.store(finish.before_activation + place, value);
+    if (finish.activation == Activation::relu) value = scalar::value(UnaryFunction::relu, T{0}, T{0}, value);
+    if (finish.activation == Activation::gelu) value = scalar::value(UnaryFunction::gelu, T{0}, T{0}, value);
+    context.store(c.data + place, value);
+  }
+};
+
+/// sums[j] = x[0][j] + x[1][j] + ... by ranges of rows, a thread for each column, which are then added up in order.
+template <typename T>
+struct ColumnSums {
+  static constexpr int block_size = 128;
+
+  std::int64_t rows = 0, width = 1, rows_per_range = 1;
+  const T* x = nullptr;
+  T* sums = nullptr;  ///< [ranges, width]
+
+  template <typename Context>
+  BOUGH_DEVICE void operator()(Context& context) const {
+    const std::int64_t column_blocks = blocks_for(width, block_size), range = context.block() / column_blocks;
+    const std::int64_t column = context.block() % column_blocks * block_size + context.thread();
+    if (column >= width) return;
+    const std::int64_t first = range * rows_per_range, limit = first + rows_per_range;
+    T sum = 0;
+    for (std::int64_t row = first; row < limit && row < rows; ++row) sum += context.load(x + row * width + column);
+    context.store(sums + range * width + column, sum);
+  }
+};
+
+/// c = a b for every product of the batch.
+template <typename Queue, typename T>
+void gemm(Queue& queue, const Gemm<T>& product) {
+  queue.launch({.name = "gemm",
+                .num_blocks = product.batch.count * blocks_for(product.c.rows, Gemm<T>::tile) *
+                              blocks_for(product.c.columns, Gemm<T>::tile),
+                .block_size = Gemm<T>::block_size,
+                .shared_bytes = 2 * shared_bytes<T>(Gemm<T>::depth * Gemm<T>::pitch)},
+               product);
+}
+
+/// Zeros without rows.
+template <typename Queue, typename T>
+void column_sums(Queue& queue, std::int64_t rows, std::int64_t width, const T* x, T* sums) {
+  using Body = ColumnSums<T>;
+  const std::int64_t rows_per_range = rows / 64 < 64 ? 64 : rows / 64, ranges = blocks_for(rows, rows_per_range);
+  const auto partials = queue.template scratch<T>(ranges * width);
+  const auto launch = [&](std::int64_t blocks, const Body& body) {
+    queue.launch({.name = "column_sums",
+                  .num_blocks = blocks * blocks_for(width, Body::block_size),
+                  .block_size = Body::block_size},
+                 body);
+  };
+  launch(ranges, Body{rows, width, rows_per_range, x, partials.data()});
+  launch(1, Body{ranges, width, ranges, partials.data(), sums});
+}
+
+}  // namespace bough::simt
