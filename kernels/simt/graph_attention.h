@@ -3,7 +3,6 @@
 #include <cmath>
 #include <limits>
 
-#include "bough/core/errors.h"
 #include "kernels/attention_views.h"
 #include "kernels/simt/attention_share.h"
 #include "kernels/simt/fragment.h"
@@ -15,7 +14,6 @@
 namespace bough::simt {
 
 /// What an edge needs besides its vectors.
-template <typename T>
 struct AttentionEdge {
   std::int32_t neighbour = 0;
   std::int32_t id = 0;    ///< read only if something is addressed by it
@@ -23,9 +21,9 @@ struct AttentionEdge {
 };
 
 template <typename T, typename Context>
-BOUGH_DEVICE AttentionEdge<T> load_edge(Context& context, const EdgeView& edges, const AttentionInputs<T>& in,
-                                        std::int64_t position, bool needs_id) {
-  AttentionEdge<T> edge;
+BOUGH_DEVICE AttentionEdge load_edge(Context& context, const EdgeView& edges, const AttentionInputs<T>& in,
+                                     std::int64_t position, bool needs_id) {
+  AttentionEdge edge;
   edge.neighbour = context.load(edges.neighbours + position);
   const bool typed = in.uses_relations() && edges.types != nullptr;
   if (needs_id || typed) edge.id = context.load(edges.edge_ids + position);
@@ -35,7 +33,7 @@ BOUGH_DEVICE AttentionEdge<T> load_edge(Context& context, const EdgeView& edges,
 
 /// The score from the product of query and key. `weight` is that of the edge; one of weight 0 is no edge.
 template <typename T, typename Context>
-BOUGH_DEVICE T finish_score(Context& context, const AttentionInputs<T>& in, const AttentionEdge<T>& edge,
+BOUGH_DEVICE T finish_score(Context& context, const AttentionInputs<T>& in, const AttentionEdge& edge,
                             std::int64_t head, T product, T weight) {
   T score = product * in.scale;
   if (in.relation_bias) score += context.load(in.relation_bias(edge.type, head));
@@ -138,7 +136,7 @@ struct AttendRows {
     for (std::int64_t first = item.begin; first < item.end; first += ShareOf::groups) {
       const std::int64_t position = first + context.lane() / ShareOf::lanes;
       const bool active = position < item.end;
-      AttentionEdge<T> edge;
+      AttentionEdge edge;
       T weight = 0, kept = 1;
       if (active) {
         edge = load_edge(context, edges, in, position, in.edge_bias || in.edge_weights);

@@ -41,7 +41,7 @@ struct EdgeGradient {
 
 template <typename T, typename Context>
 BOUGH_DEVICE EdgeGradient<T> edge_gradient(Context& context, const AttentionInputs<T>& in,
-                                           const AttentionGradients<T>& gradients, const AttentionEdge<T>& edge,
+                                           const AttentionGradients<T>& gradients, const AttentionEdge& edge,
                                            std::int64_t dst, std::int64_t head, T kept, T product, T value_product) {
   const T weight = in.edge_weights ? context.load(in.edge_weights(edge.id, head)) : T{1};
   // Not the score of an edge that is none: its weight has a gradient all the same.
@@ -103,7 +103,7 @@ struct AttendBackwardToDestinations {
     for (std::int64_t start = item.begin; start < item.end; start += ShareOf::groups) {
       const std::int64_t position = start + context.lane() / ShareOf::lanes;
       const bool active = position < item.end;
-      AttentionEdge<T> edge;
+      AttentionEdge edge;
       T kept = 1;
       if (active) {
         edge = load_edge(context, edges, in, position, needs_id);
@@ -167,7 +167,7 @@ struct AttendBackwardToSources {
     for (std::int64_t start = item.begin; start < item.end; start += ShareOf::groups) {
       const std::int64_t position = start + context.lane() / ShareOf::lanes;
       const bool active = position < item.end;
-      AttentionEdge<T> edge;
+      AttentionEdge edge;
       T kept = 1;
       if (active) {
         edge = load_edge(context, edges, in, position, in.edge_bias || in.edge_weights);
