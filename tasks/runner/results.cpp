@@ -134,6 +134,7 @@ json describe_host() {
 void save_results(const std::string& path, const Results& results) {
   ordered_json file = {{"name", results.name},
                        {"description", results.description},
+                       {"note", results.note},
                        {"experiment", results.experiment},
                        {"host", results.host},
                        {"command", results.command},
@@ -158,6 +159,7 @@ Results load_results(const std::string& path) {
     const json& metric = file.at("metric");
     Results results{.name = file.at("name"),
                     .description = file.at("description"),
+                    .note = file.value("note", ""),
                     .experiment = file.at("experiment"),
                     .host = file.at("host"),
                     .command = file.at("command"),

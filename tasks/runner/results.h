@@ -42,6 +42,7 @@ RunResult run_result_from(const nlohmann::json& entry);
 /// Everything a report needs: the file that stays valid JSON whatever happens.
 struct Results {
   std::string name, description;
+  std::string note = {};      ///< what somebody has to say of these figures
   nlohmann::json experiment;  ///< as given, with what --set changed
   nlohmann::json host;
   std::string command;  ///< how to repeat it

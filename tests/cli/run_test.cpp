@@ -81,6 +81,17 @@ TEST(Report, IsMadeAfterARunAndAgainOnDemand) {
   EXPECT_EQ(run_bough({"report", folder.file("nowhere")}).exit_code, 1);
 }
 
+TEST(Report, KeepsANoteWithTheResults) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(run_bough({"run", tiny, "--out", folder.file("out"), "--set", R"(graph={"kind":"full"})"}).exit_code, 0);
+  EXPECT_EQ(run_bough({"report", folder.file("out"), "--note", "a busy machine & <slow>"}).exit_code, 0);
+  const ProgramResult again = run_bough({"report", folder.file("out")});
+  EXPECT_THAT(again.output, HasSubstr("Note: a busy machine & <slow>"));
+  EXPECT_THAT(file_content(folder.file("out/report.html")), HasSubstr("Note: a busy machine &amp; &lt;slow&gt;"));
+  ASSERT_EQ(run_bough({"report", folder.file("out"), "--note", ""}).exit_code, 0);
+  EXPECT_THAT(run_bough({"report", folder.file("out")}).output, ::testing::Not(HasSubstr("Note:")));
+}
+
 TEST(Run, RecordsAFailedRunAndEndsWithOne) {
   const TemporaryFolder folder;
   const ProgramResult result = run_bough(

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 
 #include "tools/bough/commands.h"
 
@@ -23,6 +24,20 @@ void print_and_write(const report::Summary& summary, const std::string& folder) 
   fmt::print("{}\n", (fs::path(folder) / "report.html").string());
 }
 
+struct ReportOptions {
+  std::string folder;
+  std::optional<std::string> note;
+};
+
+void report_again(const ReportOptions& options) {
+  if (options.note) {
+    runner::Results results = results_in(options.folder);
+    results.note = *options.note;
+    runner::save_results((fs::path(options.folder) / "results.json").string(), results);
+  }
+  write_and_print_report(options.folder);
+}
+
 struct CompareOptions {
   std::vector<std::string> folders;
   std::string out = "comparison";
@@ -35,10 +50,12 @@ void write_and_print_report(const std::string& folder) {
 }
 
 void add_report_command(Commands& commands) {
-  const auto folder = std::make_shared<std::string>();
+  const auto options = std::make_shared<ReportOptions>();
   CLI::App& command = commands.add("report", "Table, plots and one HTML page from the results of bough run",
-                                   [folder] { write_and_print_report(*folder); });
-  command.add_option("folder", *folder, "What bough run --out was told")->type_name("DIR")->required();
+                                   [options] { report_again(*options); });
+  command.add_option("folder", options->folder, "What bough run --out was told")->type_name("DIR")->required();
+  command.add_option("--note", options->note, "Something to say about these results; kept with them, empty = nothing")
+      ->type_name("TEXT");
 }
 
 void add_compare_command(Commands& commands) {

@@ -49,6 +49,7 @@ ordered_json to_json(const Summary& summary) {
   const runner::Results& results = summary.results;
   ordered_json file = {{"name", results.name},
                        {"description", results.description},
+                       {"note", results.note},
                        {"metric",
                         {{"name", results.metric.name},
                          {"label", results.metric.label},

@@ -83,6 +83,7 @@ std::string to_html(const Summary& summary) {
   return fill_page(report_page_html,
                    {{"@TITLE@", escape_xml(results.name)},
                     {"@DESCRIPTION@", escape_xml(results.description)},
+                    {"@NOTE@", results.note.empty() ? "" : fmt::format("<p>Note: {}</p>", escape_xml(results.note))},
                     {"@METRIC@", escape_xml(results.metric.label)},
                     {"@METRIC_NAME@", escape_xml(results.metric.name)},
                     {"@DIRECTION@", results.metric.lower_is_better ? "Lower is better." : "Higher is better."},

@@ -145,6 +145,7 @@ runner::Results combine(std::vector<runner::Results> all) {
   result.runs.clear();
   result.name.clear();
   result.command.clear();
+  result.note.clear();
   std::map<std::string, int> uses;
   for (const runner::Results& one : all) {
     if (one.metric.name != result.metric.name) {
@@ -155,6 +156,7 @@ runner::Results combine(std::vector<runner::Results> all) {
     const std::string name = number == 1 ? one.name : fmt::format("{} {}", one.name, number);
     result.name += (result.name.empty() ? "" : " and ") + name;
     result.command += (result.command.empty() ? "" : "\n") + one.command;
+    if (!one.note.empty()) result.note += fmt::format("{}{}: {}", result.note.empty() ? "" : "; ", name, one.note);
     for (runner::RunResult run : one.runs) {
       run.name = fmt::format("{}: {}", name, run.name);
       run.settings["experiment"] = name;

@@ -42,6 +42,7 @@ std::string table_text(const Summary& summary) {
     if (run.status == runner::RunStatus::failed) text += fmt::format("{} failed: {}\n", run.name, run.error);
     if (run.status == runner::RunStatus::running) text += fmt::format("{} is not finished\n", run.name);
   }
+  if (!summary.results.note.empty()) text += fmt::format("Note: {}\n", summary.results.note);
   return text;
 }
 
