@@ -1,7 +1,10 @@
 #pragma once
 
+#include <span>
+
 #include "kernels/cpu/message_dispatch.h"
 #include "kernels/on_device.h"
+#include "kernels/plan/edge_pieces.h"
 
 namespace bough {
 
@@ -10,6 +13,8 @@ struct GsddmmArguments {
   mp::EdgeList edges;
   MessageArguments<T> message;
   T* results = nullptr;  ///< one row for each edge
+  /// Positions of the edge list in the order to visit them, if there is a better one than ascending.
+  std::span<const mp::EdgePiece> pieces = {};
 };
 
 /// The message of every edge. Features that share an element of the result add up in it. float and double.

@@ -60,7 +60,12 @@ void reduce_messages(Cuda gpu, const Graph& graph, const MessageReduction<T>& re
 template <typename T>
 void map_messages(Cpu cpu, const Graph& graph, bool reads_destinations, const MessageArguments<T>& message,
                   T* results) {
-  gsddmm(cpu, GsddmmArguments<T>{mp::edge_list(graph, reads_destinations), message, results});
+  const auto pieces = reads_destinations ? mp::edge_pieces(graph) : nullptr;
+  gsddmm(cpu, GsddmmArguments<T>{
+                  .edges = mp::edge_list(graph, reads_destinations),
+                  .message = message,
+                  .results = results,
+                  .pieces = pieces == nullptr ? std::span<const mp::EdgePiece>{} : std::span(pieces->pieces)});
 }
 template <typename T>
 void map_messages(Cuda gpu, const Graph& graph, bool, const MessageArguments<T>& message, T* results) {

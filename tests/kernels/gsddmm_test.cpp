@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "kernels/plan/edge_pieces.h"
 #include "kernels/reference/message_passing.h"
 #include "tests/kernels/message_passing_cases.h"
 #include "tests/support/compare.h"
@@ -56,6 +57,23 @@ TEST(Gsddmm, MatchesTheReferenceForAllPlacesOfTheOperands) {
         }
       }
     }
+  }
+}
+
+TEST(Gsddmm, MatchesTheReferenceWhereEdgesAreVisitedInPieces) {
+  const Graph graph = generators().make("bpt", {{"k", 8}})->build({.length = 1500}).graph;
+  const auto pieces = mp::edge_pieces(graph);
+  ASSERT_GT(pieces->pieces.size(), 1);
+  std::vector<int> visits(static_cast<std::size_t>(graph.num_edges()));
+  for (const mp::EdgePiece& piece : pieces->pieces) {
+    for (std::int64_t i = piece.begin; i < piece.end; ++i) ++visits[static_cast<std::size_t>(i)];
+  }
+  EXPECT_THAT(visits, testing::Each(1));
+  for (const ShapePair& shapes : {ShapePair{{2, 20}, {2, 20}}, ShapePair{{37}, {37}}, ShapePair{{19, 3}, {19, 3}}}) {
+    const Tensor lhs = random_tensor(features_for(graph, Target::source, shapes.lhs), DType::float64, 1);
+    const Tensor rhs = random_tensor(features_for(graph, Target::destination, shapes.rhs), DType::float64, 2);
+    expect_close(gsddmm(graph, BinaryOp::dot, lhs, rhs),
+                 reference::gsddmm(graph, BinaryOp::dot, {lhs, Target::source}, {rhs, Target::destination}).tensor());
   }
 }
 
