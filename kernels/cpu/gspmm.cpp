@@ -5,8 +5,8 @@ namespace bough {
 template <typename T>
 void gspmm(Cpu, const GspmmArguments<T>& arguments) {
   if (arguments.message.winners != nullptr) return reduce_winners(arguments);
-  if (arguments.shared != nullptr && arguments.results.winners == nullptr && arguments.reduce != ReduceOp::prod) {
-    return reduce_shared(arguments);
+  if (arguments.reduce != ReduceOp::prod && arguments.results.winners == nullptr && copies_rows(arguments.message)) {
+    return reduce_copies(arguments);
   }
   switch (arguments.reduce) {
     case ReduceOp::sum:

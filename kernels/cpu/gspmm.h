@@ -19,6 +19,14 @@ struct GspmmArguments {
   const mp::SharedRows* shared = nullptr;  ///< if given, the messages are copies of a neighbour's row
 };
 
+/// Whether messages are whole rows of a neighbour or an edge, wide enough to fill vectors.
+template <typename T>
+bool copies_rows(const MessageArguments<T>& message) {
+  const bool copies = message.op == BinaryOp::copy_lhs || message.op == BinaryOp::copy_rhs;
+  return copies && message.winners == nullptr && message.lhs.end != mp::End::row && message.layout->outer == 1 &&
+         message.result().step == 1 && message.layout->inner * static_cast<std::int64_t>(sizeof(T)) >= 64;
+}
+
 /// Messages reduced by row. float and double.
 template <typename T>
 void gspmm(Cpu, const GspmmArguments<T>& arguments);
@@ -32,9 +40,9 @@ template <typename T>
 void reduce_min(const GspmmArguments<T>& arguments);
 template <typename T>
 void reduce_prod(const GspmmArguments<T>& arguments);
-/// Of copies, by arguments.shared.
+/// Of copies of rows, see copies_rows, by sum, mean, max or min without winners.
 template <typename T>
-void reduce_shared(const GspmmArguments<T>& arguments);
+void reduce_copies(const GspmmArguments<T>& arguments);
 /// The sum of gradients that only winners receive.
 template <typename T>
 void reduce_winners(const GspmmArguments<T>& arguments);
