@@ -60,8 +60,12 @@ bool Frame::has(Target target, const std::string& name) const {
 
 const Tensor& Frame::column(Target target, const std::string& name) const {
   if (!has(target, name)) {
+    std::vector<std::string> known;  // naming a feature in order to assign to it makes an entry without a value
+    for (const auto& [other, values] : columns(*this, target)) {
+      if (values.defined()) known.push_back(other);
+    }
     throw GraphError("Frame", fmt::format("there is no {} feature '{}', known are: {}", kind_of(target), name,
-                                          fmt::join(std::views::keys(columns(*this, target)), ", ")));
+                                          fmt::join(known, ", ")));
   }
   const Tensor& values = columns(*this, target).at(name);
   if (values.rank() == 0 || values.size(0) != rows_in(graph_, target)) {

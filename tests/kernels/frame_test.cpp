@@ -298,6 +298,11 @@ TEST(Frame, SaysWhatIsMissingOrDoesNotFit) {
   const auto failure = [](auto&& f) { return error_message<Error>(f); };
   EXPECT_THAT(failure([&] { frame.update_all(fn::copy_u("x", "m"), fn::sum("m", "out")); }),
               AllOf(HasSubstr("'x'"), HasSubstr("h")));
+  EXPECT_THAT(failure([&] {
+                frame.node("never") = {};
+                frame.update_all(fn::copy_u("never", "m"), fn::sum("m", "out"));
+              }),
+              testing::EndsWith("known are: h"));
   EXPECT_THAT(failure([&] { frame.update_all(fn::copy_u("h", "m"), fn::sum("n", "out")); }),
               AllOf(HasSubstr("'n'"), HasSubstr("'m'")));
   EXPECT_THAT(failure([&] { frame.update_all(copy_source, add_messages); }), HasSubstr("name"));
