@@ -67,18 +67,6 @@ HWY_INLINE void load_row(D d, T factor, const T* source, T* target, std::int64_t
   std::fill(target + width, target + round_up(width, vector_lanes<T>), T{0});
 }
 
-/// Asks for the cache lines of rows that will be read soon: rows of one head lie too far apart for the machine to
-/// guess.
-template <typename T>
-HWY_INLINE void prefetch_lanes(const AttentionPlan::Tile& tile, HeadRows<const T> rows, std::int64_t head,
-                               std::int64_t width) {
-  constexpr std::int64_t line = 64 / static_cast<std::int64_t>(sizeof(T));
-  for (std::int64_t lane = 0; lane < tile.num_lanes; ++lane) {
-    const T* row = rows(tile.rows[static_cast<std::size_t>(lane)], head);
-    for (std::int64_t i = 0; i < width; i += line) hwy::Prefetch(row + i);
-  }
-}
-
 /// Consecutive heads that one task computes: their rows lie side by side in memory.
 struct HeadBlock {
   std::int64_t first = 0, count = 0;
