@@ -12,7 +12,6 @@
 #include "bough/ops/gspmm.h"
 #include "bough/ops/layer_norm.h"
 #include "bough/ops/matmul.h"
-#include "kernels/cuda/graph_attention.h"
 #include "tests/kernels/graph_attention_cases.h"
 #include "tests/support/compare.h"
 
@@ -155,14 +154,6 @@ TEST_F(Gpu, RowsAndElementsMatchTheCpu) {
       return dropout(t[0], 0.3, {.generator = &generator});
     });
   }
-}
-
-TEST(NoGpu, KernelsSayWhatToDo) {
-  if (!(Device::cuda_if_available() == Device::cpu())) GTEST_SKIP() << "skipped: there is a GPU";
-  EXPECT_THROW(test::random_tensor({3}).to(Device::cuda()), DeviceError);
-  AttentionInputs<float> in;
-  in.heads = 1;
-  EXPECT_THROW(attend_rows(Cuda{}, {.num_items = 1}, {}, in, AttentionOutputs<float>{}), DeviceError);
 }
 
 }  // namespace
