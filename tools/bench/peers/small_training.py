@@ -5,7 +5,8 @@
 
 Width 128, 4 layers, windows of 512 characters, BPT k = 4, with the optimiser. bough trains by `bough run`; torch runs
 the same model (the number of parameters is compared) with dense attention masked by the same graph, relation scores
-included, as one would write it there, and once more without them, which is less work than ours. Both sides take turns; medians count. Installs torch on first use (see
+included, as one would write it there, and once more without them by scaled_dot_product_attention, which is less work
+than ours. Both sides take turns; medians count. Installs torch on first use (see
 environments.py).
 """
 import argparse
@@ -54,7 +55,7 @@ def main():
     mine = statistics.median(ours)
     for relations, speeds in theirs.items():
         peer = statistics.median(speeds)
-        name = "torch 2.13, dense masked" + ("" if relations else ", no relations")
+        name = "torch 2.13, dense masked" + ("" if relations else ", SDPA, no relations")
         if arguments.json:
             print(json.dumps({"name": "small_training", "case": "bpt_k4 n=512", "tokens_per_second": mine, "peer": name,
                               "peer_tokens_per_second": peer, "ratio": mine / peer}))

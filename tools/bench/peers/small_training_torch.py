@@ -31,18 +31,21 @@ def build(torch, graph, model, vocabulary, relations, scored):
             batch = x.shape[0]
             rows = self.project(self.first_norm(x)).view(batch, nodes, 3, heads, dim // heads)
             q, k, v = rows.permute(2, 0, 3, 1, 4)
-            scores = q @ k.transpose(-1, -2)
             if scored:
-                by_relation = q @ self.relation_keys.T
-                scores = scores + by_relation.gather(-1, relation.expand(batch, heads, nodes, nodes))
-            weights = functional.softmax(scores * (dim // heads) ** -0.5 + minus_infinity, -1)
-            x = x + self.join((weights @ v).transpose(1, 2).reshape(batch, nodes, dim))
+                by_relation = (q @ self.relation_keys.T).gather(-1, relation.expand(batch, heads, nodes, nodes))
+                scores = (q @ k.transpose(-1, -2) + by_relation) * (dim // heads) ** -0.5
+                attended = functional.softmax(scores + minus_infinity, -1) @ v
+            else:
+                attended = functional.scaled_dot_product_attention(q, k, v, attn_mask=allowed)
+            x = x + self.join(attended.transpose(1, 2).reshape(batch, nodes, dim))
             return x + self.outer(functional.relu(self.inner(self.second_norm(x))))
 
     class Model(nn.Module):
         def __init__(self):
             super().__init__()
             self.embedding = nn.Embedding(vocabulary, dim)
+            # With torch's own start the tied scores are so large that gradients are denormal and ten times slower.
+            nn.init.normal_(self.embedding.weight, std=dim ** -0.5)
             self.layers = nn.ModuleList(Layer() for _ in range(model["layers"]))
             self.norm = nn.LayerNorm(dim)
 
