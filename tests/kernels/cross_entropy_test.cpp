@@ -8,11 +8,11 @@
 #include <numeric>
 
 #include "bough/autograd/autograd.h"
-#include "bough/core/memory.h"
 #include "kernels/reference/cross_entropy.h"
 #include "tests/support/compare.h"
 #include "tests/support/fixtures.h"
 #include "tests/support/gradient.h"
+#include "tests/support/peak_memory.h"
 #include "tests/support/random_tensor.h"
 #include "tests/support/simd_targets.h"
 #include "tests/support/threads.h"
@@ -152,10 +152,8 @@ TEST(CrossEntropy, KeepsNoProbabilities) {
   Tensor logits = random_tensor({1000, 500});
   logits.set_requires_grad(true);
   const Tensor targets = random_indices({1000}, 0, 500);
-  reset_peak_memory();
-  const std::int64_t before = memory_statistics().bytes_now;
-  const Tensor loss = cross_entropy(logits, targets);
-  EXPECT_LT(memory_statistics().bytes_peak - before, 100'000);
+  Tensor loss;
+  EXPECT_LT(peak_bytes([&] { loss = cross_entropy(logits, targets); }), 100'000);
 }
 
 TEST(CrossEntropy, TargetsOverwrittenAfterwardsDoNoHarm) {

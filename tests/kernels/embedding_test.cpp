@@ -6,11 +6,11 @@
 #include <algorithm>
 
 #include "bough/autograd/autograd.h"
-#include "bough/core/memory.h"
 #include "bough/ops/rows.h"
 #include "kernels/reference/rows.h"
 #include "tests/support/compare.h"
 #include "tests/support/gradient.h"
+#include "tests/support/peak_memory.h"
 #include "tests/support/random_tensor.h"
 #include "tests/support/threads.h"
 
@@ -138,11 +138,11 @@ TEST(Embedding, IsBitwiseEqualForOneTwoAndSevenThreads) {
 
 TEST(Embedding, ASparseGradientOfAHugeTableNeedsMemoryForItsRowsOnly) {
   const Tensor table = table_of({1 << 22, 1});
-  reset_peak_memory();
-  const std::int64_t before = memory_statistics().bytes_now;
-  const Tensor y = embedding(table, ints({1 << 21, 3}), {.sparse_gradient = true});
-  y.backward({.gradient = ones({2, 1})});
-  EXPECT_LT(memory_statistics().bytes_peak - before, 100'000);
+  const std::int64_t peak = peak_bytes([&] {
+    const Tensor y = embedding(table, ints({1 << 21, 3}), {.sparse_gradient = true});
+    y.backward({.gradient = ones({2, 1})});
+  });
+  EXPECT_LT(peak, 100'000);
   EXPECT_EQ(table.row_grad()->rows.to_vector<int>(), (std::vector<int>{3, 1 << 21}));
 }
 

@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 
 #include "bough/autograd/autograd.h"
-#include "bough/core/memory.h"
 #include "bough/graph/batch.h"
 #include "bough/graph/graph_generator.h"
 #include "bough/graph/plan.h"
@@ -12,6 +11,7 @@
 #include "kernels/reference/graph_attention.h"
 #include "tests/kernels/graph_attention_cases.h"
 #include "tests/support/compare.h"
+#include "tests/support/peak_memory.h"
 #include "tests/support/simd_targets.h"
 #include "tests/support/threads.h"
 
@@ -226,15 +226,11 @@ TEST(GraphAttentionTiles, WriteResultsTooLargeForTheCacheAsTheyAre) {
 }
 
 TEST(GraphAttentionTiles, NeedNoMemoryOfTheSizeOfTheEdges) {
-  const test::ThreadCount threads(2);
   const Graph graph = pattern("full", {{"max_distance", 100}}, 1024, true);
   AttentionCase c = tile_case(graph, DType::float32, {8, 16, 16}, true);
   gradients_of(c);  // makes the plan
-  const std::int64_t before = memory_statistics().bytes_now;
-  reset_peak_memory();
-  gradients_of(c);
   const std::int64_t edges_times_heads = graph.num_edges() * 8 * std::int64_t{sizeof(float)};
-  EXPECT_LT(memory_statistics().bytes_peak - before, edges_times_heads);
+  EXPECT_LT(test::peak_bytes([&] { gradients_of(c); }), edges_times_heads);
 }
 
 TEST(GraphAttentionTiles, SayWhichOptionsTheyTake) {

@@ -7,11 +7,11 @@
 #include <numeric>
 
 #include "bough/autograd/autograd.h"
-#include "bough/core/memory.h"
 #include "kernels/reference/layer_norm.h"
 #include "tests/support/compare.h"
 #include "tests/support/fixtures.h"
 #include "tests/support/gradient.h"
+#include "tests/support/peak_memory.h"
 #include "tests/support/random_tensor.h"
 #include "tests/support/simd_targets.h"
 #include "tests/support/threads.h"
@@ -149,10 +149,8 @@ TEST(AddLayerNorm, GradientsOfBothResultsAreAdded) {
 TEST(AddLayerNorm, WritesNoSumThatNobodyNeeds) {
   const Tensor x = random_tensor({1000, 100}), residual = random_tensor({1000, 100}, DType::float32, 2);
   const Tensor both = add_layer_norm(x, residual, {}, {}).normalized;
-  reset_peak_memory();
-  const std::int64_t before = memory_statistics().bytes_now;
-  const SumAndNorm only = add_layer_norm(x, residual, {}, {}, {.keep_sum = false});
-  EXPECT_LT(memory_statistics().bytes_peak - before, 600'000);
+  SumAndNorm only;
+  EXPECT_LT(peak_bytes([&] { only = add_layer_norm(x, residual, {}, {}, {.keep_sum = false}); }), 600'000);
   EXPECT_FALSE(only.sum.defined());
   expect_same_bits(only.normalized, both);
 }

@@ -3,13 +3,13 @@
 
 #include <nlohmann/json.hpp>
 
-#include "bough/core/memory.h"
 #include "bough/core/random.h"
 #include "bough/graph/graph_generator.h"
 #include "bough/nn/graph_transformer.h"
 #include "bough/ops/arithmetic.h"
 #include "bough/ops/reduce.h"
 #include "tests/support/compare.h"
+#include "tests/support/peak_memory.h"
 #include "tests/support/random_tensor.h"
 
 namespace bough::nn {
@@ -37,14 +37,11 @@ Outcome train_once(GraphTransformerOptions options, bool checkpointed, std::int6
   Tensor h = random_tensor({rows, 16});
   h.set_requires_grad(true);
   Outcome outcome;
-  const std::int64_t before = memory_statistics().bytes_now;
-  reset_peak_memory();
-  {
+  outcome.peak = test::peak_bytes([&] {
     const Tensor loss = run(model, h);
     loss.backward();
     outcome.tensors = {loss.detach(), h.grad()};
-  }
-  outcome.peak = memory_statistics().bytes_peak - before;
+  });
   for (const Tensor& parameter : model.parameters()) outcome.tensors.push_back(parameter.grad());
   return outcome;
 }

@@ -7,7 +7,6 @@
 
 #include "bough/autograd/autograd.h"
 #include "bough/core/errors.h"
-#include "bough/core/memory.h"
 #include "bough/core/random.h"
 #include "bough/nn/checkpoint.h"
 #include "bough/nn/optimizer.h"
@@ -19,6 +18,7 @@
 #include "bough/ops/rows.h"
 #include "tests/support/compare.h"
 #include "tests/support/graph_zoo.h"
+#include "tests/support/peak_memory.h"
 #include "tests/support/random_tensor.h"
 #include "tests/support/threads.h"
 
@@ -99,10 +99,8 @@ TEST(GatLayer, MakesNoTensorOfEdgesTimesWidth) {
   const Graph graph = zoo::random_graph(nodes, edges, 1);
   const Tensor x = random_tensor({nodes, 8});
   sum(layer.forward(graph, x)).backward();  // the graph's formats and plans are made here
-  const std::int64_t before = memory_statistics().bytes_now;
-  reset_peak_memory();
-  sum(layer.forward(graph, x)).backward();
-  EXPECT_LT(memory_statistics().bytes_peak - before, edges * heads * width * 4 / 2);
+  const std::int64_t peak = test::peak_bytes([&] { sum(layer.forward(graph, x)).backward(); });
+  EXPECT_LT(peak, edges * heads * width * 4 / 2);
 }
 
 TEST(GatLayer, DropsAttentionOnlyInTraining) {

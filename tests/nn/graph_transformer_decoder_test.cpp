@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 
 #include "bough/core/errors.h"
-#include "bough/core/memory.h"
 #include "bough/core/random.h"
 #include "bough/graph/graph_generator.h"
 #include "bough/nn/optimizer.h"
@@ -15,6 +14,7 @@
 #include "bough/ops/reduce.h"
 #include "bough/ops/rows.h"
 #include "tests/support/compare.h"
+#include "tests/support/peak_memory.h"
 #include "tests/support/random_tensor.h"
 
 namespace bough::nn {
@@ -102,14 +102,11 @@ TEST(GraphTransformerDecoder, WithCheckpointedLayersGivesTheSameBitsInLessMemory
     Tensor encoded = random_tensor({setting.encoder.graph.num_nodes(), 16}, DType::float32, 2);
     h.set_requires_grad(true);
     encoded.set_requires_grad(true);
-    const std::int64_t before = memory_statistics().bytes_now;
-    reset_peak_memory();
-    {
+    peaks.push_back(test::peak_bytes([&] {
       const Tensor output = model.forward(setting.decoder.graph, setting.cross, h, encoded);
       sum(square(output)).backward();
       results.push_back({output.detach()});
-    }
-    peaks.push_back(memory_statistics().bytes_peak - before);
+    }));
     results.back().push_back(h.grad());
     results.back().push_back(encoded.grad());
     for (const Tensor& parameter : model.parameters()) results.back().push_back(parameter.grad());

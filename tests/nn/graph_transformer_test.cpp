@@ -18,6 +18,7 @@
 #include "bough/ops/rows.h"
 #include "bough/ops/softmax.h"
 #include "tests/support/compare.h"
+#include "tests/support/peak_memory.h"
 #include "tests/support/random_tensor.h"
 #include "tests/support/threads.h"
 
@@ -86,12 +87,10 @@ TEST(GraphTransformer, WithoutATapeGoesPieceByPieceToTheSameResultInLessMemory) 
     const Tensor whole = model.forward(rounds, tokens).detach();
     const NoGrad no_grad;
     model.forward(rounds, tokens);  // plans and packed buffers are there now
-    const std::int64_t before = memory_statistics().bytes_now;
-    reset_peak_memory();
-    test::expect_close(model.forward(rounds, tokens), whole);
+    const std::int64_t peak = test::peak_bytes([&] { test::expect_close(model.forward(rounds, tokens), whole); });
     const std::int64_t nodes = graph.graph.num_nodes() * 256 * static_cast<std::int64_t>(sizeof(float));
     // What is read, all heads joined and in parts, a part's queries, keys and values; scratch of the kernels.
-    EXPECT_LT(memory_statistics().bytes_peak - before, 6 * nodes);
+    EXPECT_LT(peak, 6 * nodes);
   }
 }
 
