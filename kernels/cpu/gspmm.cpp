@@ -5,7 +5,7 @@ namespace bough {
 template <typename T>
 void gspmm(Cpu, const GspmmArguments<T>& arguments) {
   if (arguments.message.winners != nullptr) return reduce_winners(arguments);
-  if (arguments.reduce != ReduceOp::prod && arguments.results.winners == nullptr && copies_rows(arguments.message)) {
+  if (reduces_copies(arguments.reduce, arguments.message, arguments.results)) {
     return reduce_copies(arguments);
   }
   switch (arguments.reduce) {

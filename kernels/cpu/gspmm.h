@@ -19,12 +19,14 @@ struct GspmmArguments {
   const mp::SharedRows* shared = nullptr;  ///< if given, the messages are copies of a neighbour's row
 };
 
-/// Whether messages are whole rows of a neighbour or an edge, wide enough to fill vectors.
+/// Whether whole rows of a neighbour or an edge, wide enough to fill vectors, are reduced by sum, mean, max or min
+/// without winners: what reduce_copies does.
 template <typename T>
-bool copies_rows(const MessageArguments<T>& message) {
+bool reduces_copies(ReduceOp reduce, const MessageArguments<T>& message, const mp::RowResults<T>& results) {
   const bool copies = message.op == BinaryOp::copy_lhs || message.op == BinaryOp::copy_rhs;
-  return copies && message.winners == nullptr && message.lhs.end != mp::End::row && message.layout->outer == 1 &&
-         message.result().step == 1 && message.layout->inner * static_cast<std::int64_t>(sizeof(T)) >= 64;
+  return copies && reduce != ReduceOp::prod && results.winners == nullptr && message.winners == nullptr &&
+         message.lhs.end != mp::End::row && message.layout->outer == 1 && message.result().step == 1 &&
+         message.layout->inner * static_cast<std::int64_t>(sizeof(T)) >= 64;
 }
 
 /// Messages reduced by row. float and double.
@@ -40,7 +42,7 @@ template <typename T>
 void reduce_min(const GspmmArguments<T>& arguments);
 template <typename T>
 void reduce_prod(const GspmmArguments<T>& arguments);
-/// Of copies of rows, see copies_rows, by sum, mean, max or min without winners.
+/// Of copies of rows, see reduces_copies.
 template <typename T>
 void reduce_copies(const GspmmArguments<T>& arguments);
 /// The sum of gradients that only winners receive.

@@ -15,34 +15,13 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "kernels/cpu/binary_functions-inl.h"
 #include "kernels/cpu/copy_lists.h"
 #include "kernels/cpu/row_loop-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace bough::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
-
-struct Total {
-  template <class V>
-  HWY_INLINE V operator()(V total, V message) const {
-    return hn::Add(total, message);
-  }
-};
-
-/// The greater one; a NaN is greater than any number.
-struct Greatest {
-  template <class V>
-  HWY_INLINE V operator()(V best, V message) const {
-    return hn::IfThenElse(hn::Or(hn::Ge(best, message), hn::IsNaN(best)), best, message);
-  }
-};
-
-struct Least {
-  template <class V>
-  HWY_INLINE V operator()(V best, V message) const {
-    return hn::IfThenElse(hn::Or(hn::Le(best, message), hn::IsNaN(best)), best, message);
-  }
-};
 
 /// Rows that are combined into one, and those of the list after it, which are asked for meanwhile.
 template <typename T>
@@ -82,14 +61,14 @@ class RowCombiner {
     for (std::int64_t i = 1; i < from.count; ++i) {
       prefetch(from, i, at);
       row = from.rows[i] + at;
-      a = combine(a, hn::LoadU(d, row));
-      b = combine(b, hn::LoadU(d, row + lanes));
-      c = combine(c, hn::LoadU(d, row + 2 * lanes));
-      e = combine(e, hn::LoadU(d, row + 3 * lanes));
-      f = combine(f, hn::LoadU(d, row + 4 * lanes));
-      g = combine(g, hn::LoadU(d, row + 5 * lanes));
-      h = combine(h, hn::LoadU(d, row + 6 * lanes));
-      k = combine(k, hn::LoadU(d, row + 7 * lanes));
+      a = combine(d, a, hn::LoadU(d, row));
+      b = combine(d, b, hn::LoadU(d, row + lanes));
+      c = combine(d, c, hn::LoadU(d, row + 2 * lanes));
+      e = combine(d, e, hn::LoadU(d, row + 3 * lanes));
+      f = combine(d, f, hn::LoadU(d, row + 4 * lanes));
+      g = combine(d, g, hn::LoadU(d, row + 5 * lanes));
+      h = combine(d, h, hn::LoadU(d, row + 6 * lanes));
+      k = combine(d, k, hn::LoadU(d, row + 7 * lanes));
     }
     for (std::int64_t i = from.count; i < from.next_count; ++i) prefetch(from, i, at);
     T* to = result + at;
@@ -107,7 +86,7 @@ class RowCombiner {
   HWY_INLINE void one(const RowPointers<T>& from, std::int64_t at, Access access, T* result) const {
     const Combine combine;
     V total = access.load(d, from.rows[0] + at, T{0});
-    for (std::int64_t i = 1; i < from.count; ++i) total = combine(total, access.load(d, from.rows[i] + at, T{0}));
+    for (std::int64_t i = 1; i < from.count; ++i) total = combine(d, total, access.load(d, from.rows[i] + at, T{0}));
     access.store(finished(total), d, result + at);
   }
 
@@ -158,11 +137,11 @@ void combine_lists(const CopyLists<T>& lists, std::int64_t count) {
   if (count == 0) return;
   switch (lists.reduce) {
     case ReduceOp::max:
-      return run(Greatest{});
+      return run(Maximum{});
     case ReduceOp::min:
-      return run(Least{});
+      return run(Minimum{});
     default:
-      return run(Total{});
+      return run(Add{});
   }
 }
 

@@ -24,23 +24,6 @@ void attend_rows_backward_to_sources(Cuda, const simt::RowItemView&, const simt:
   no_cuda("graph_attention");
 }
 
-template void attend_rows(Cuda, const simt::RowItemView&, const simt::EdgeView&, const AttentionInputs<float>&,
-                          const AttentionOutputs<float>&);
-template void attention_delta(Cuda, std::int64_t, const AttentionInputs<float>&, HeadRows<const float>,
-                              HeadRows<const float>, HeadRows<float>);
-template void attend_rows_backward_to_destinations(Cuda, const simt::RowItemView&, const simt::EdgeView&,
-                                                   const AttentionInputs<float>&, const AttentionGradients<float>&,
-                                                   std::int64_t);
-template void attend_rows_backward_to_sources(Cuda, const simt::RowItemView&, const simt::EdgeView&,
-                                              const AttentionInputs<float>&, const AttentionGradients<float>&);
-template void attend_rows(Cuda, const simt::RowItemView&, const simt::EdgeView&, const AttentionInputs<double>&,
-                          const AttentionOutputs<double>&);
-template void attention_delta(Cuda, std::int64_t, const AttentionInputs<double>&, HeadRows<const double>,
-                              HeadRows<const double>, HeadRows<double>);
-template void attend_rows_backward_to_destinations(Cuda, const simt::RowItemView&, const simt::EdgeView&,
-                                                   const AttentionInputs<double>&, const AttentionGradients<double>&,
-                                                   std::int64_t);
-template void attend_rows_backward_to_sources(Cuda, const simt::RowItemView&, const simt::EdgeView&,
-                                              const AttentionInputs<double>&, const AttentionGradients<double>&);
-
 }  // namespace bough
+
+#include "kernels/cuda/graph_attention_instances.h"

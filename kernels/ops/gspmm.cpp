@@ -52,7 +52,6 @@ Reduced reduced_messages(const Graph& graph, const Message& message, ReduceOp re
     reduce_messages(
         backend, graph,
         MessageReduction<T>{.direction = direction,
-                            .lhs = first.target,
                             .message = {.op = message.op,
                                         .lhs = {device_data<T>(first.tensor), mp::end_of(first.target, direction)},
                                         .rhs = {both ? device_data<T>(message.rhs.tensor) : nullptr,

@@ -66,26 +66,13 @@ Tensor add_up(const Graph& graph, const Contraction& sum, Target target, const S
     }
     reduce_messages(backend, graph,
                     MessageReduction<T>{.direction = direction,
-                                        .lhs = sum.lhs.target,
                                         .message = message,
                                         .results = {.rows = device_data<T>(result), .width = row.elements()}});
   });
   return result;
 }
 
-/// Features of a row below which reading the plan costs more than the additions it spares.
-constexpr std::int64_t least_shared_width = 32;
-
 }  // namespace
-
-std::shared_ptr<const mp::SharedRows> sharing_of(const Graph& graph, BinaryOp op, Target operand,
-                                                 mp::Direction direction, const mp::FeatureLayout& layout) {
-  const bool copies = op == BinaryOp::copy_lhs || op == BinaryOp::copy_rhs;
-  const bool whole_rows = layout.outer == 1 && layout.participants.back().step == 1;
-  if (!copies || !whole_rows || layout.inner < least_shared_width) return nullptr;
-  if (mp::end_of(operand, direction) != mp::End::neighbour) return nullptr;
-  return mp::shared_rows(graph, direction);
-}
 
 Message checked_message(std::string_view where, const Graph& graph, BinaryOp op, Side lhs, Side rhs) {
   if (op == BinaryOp::copy_lhs) rhs.tensor = {};

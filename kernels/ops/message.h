@@ -5,7 +5,6 @@
 #include "bough/mp/adjacency.h"
 #include "bough/mp/operators.h"
 #include "kernels/cpu/message_dispatch.h"
-#include "kernels/plan/shared_rows.h"
 
 /// What gsddmm and gspmm share: checked operands, their shapes, and the gradients of a message's operands.
 namespace bough {
@@ -29,11 +28,6 @@ struct Message {
 
 /// ShapeError, TypeError or DeviceError naming the operand, its shape and what the graph has.
 Message checked_message(std::string_view where, const Graph& graph, BinaryOp op, Side lhs, Side rhs);
-
-/// The plan for a reduction of this message that computes once what rows have in common; null unless the message is a
-/// copy of a neighbour's row, rows are wide enough to be worth it, and the graph gains by it.
-std::shared_ptr<const mp::SharedRows> sharing_of(const Graph& graph, BinaryOp op, Target operand,
-                                                 mp::Direction direction, const mp::FeatureLayout& layout);
 
 /// The gradient of a message, or for max and min that of the result and the edges that won it.
 struct MessageGradient {

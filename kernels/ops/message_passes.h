@@ -10,11 +10,13 @@
 /// of it.
 namespace bough {
 
+/// Features of a row below which reading the plan of shared rows costs more than the additions it spares.
+inline constexpr std::int64_t least_shared_width = 32;
+
 /// Messages reduced by row.
 template <typename T>
 struct MessageReduction {
   mp::Direction direction = mp::Direction::by_destination;
-  Target lhs = Target::source;
   MessageArguments<T> message;
   ReduceOp reduce = ReduceOp::sum;
   mp::RowResults<T> results;
@@ -25,9 +27,11 @@ template <typename T>
 void reduce_messages(Cpu cpu, const Graph& graph, const MessageReduction<T>& reduction) {
   const auto plan = mp::traversal_plan(graph, reduction.direction);
   const MessageArguments<T>& message = reduction.message;
-  const bool winners = message.winners != nullptr || reduction.results.winners != nullptr;
-  const auto shared =
-      winners ? nullptr : sharing_of(graph, message.op, reduction.lhs, reduction.direction, *message.layout);
+  const bool copies_neighbours =
+      reduces_copies(reduction.reduce, message, reduction.results) && message.lhs.end == mp::End::neighbour;
+  const auto shared = copies_neighbours && message.layout->inner >= least_shared_width
+                          ? mp::shared_rows(graph, reduction.direction)
+                          : nullptr;
   gspmm(cpu, GspmmArguments<T>{.edges = mp::edges_by(graph, reduction.direction),
                                .plan = *plan,
                                .strategy = reduction.strategy,

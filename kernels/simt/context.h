@@ -68,4 +68,26 @@ constexpr std::int64_t blocks_for(std::int64_t count, std::int64_t per_block) {
   return (count + per_block - 1) / per_block;
 }
 
+/// The number of a thread, or of a warp, among all of a launch.
+template <int BlockSize, typename Context>
+BOUGH_DEVICE std::int64_t thread_number(const Context& context) {
+  return context.block() * BlockSize + context.thread();
+}
+template <int BlockSize, typename Context>
+BOUGH_DEVICE std::int64_t warp_number(const Context& context) {
+  return context.block() * (BlockSize / warp_size) + context.warp();
+}
+
+/// Starts a body with a thread, or a warp, for each of `count` pieces of work.
+template <typename Queue, typename Body>
+void launch_threads(Queue& queue, const char* name, std::int64_t count, const Body& body) {
+  queue.launch({.name = name, .num_blocks = blocks_for(count, Body::block_size), .block_size = Body::block_size}, body);
+}
+template <typename Queue, typename Body>
+void launch_warps(Queue& queue, const char* name, std::int64_t count, const Body& body) {
+  queue.launch(
+      {.name = name, .num_blocks = blocks_for(count, Body::block_size / warp_size), .block_size = Body::block_size},
+      body);
+}
+
 }  // namespace bough::simt

@@ -28,7 +28,7 @@ struct CrossEntropy {
 
   template <typename Context>
   BOUGH_DEVICE void operator()(Context& context) const {
-    const std::int64_t row = context.block() * (block_size / warp_size) + context.warp();
+    const std::int64_t row = warp_number<block_size>(context);
     if (row >= rows) return;
     const T* x = logits + row * width;
     const std::int64_t target = context.load(targets.classes + row);
@@ -99,7 +99,7 @@ struct CrossEntropyGradient {
 
   template <typename Context>
   BOUGH_DEVICE void operator()(Context& context) const {
-    const std::int64_t row = context.block() * (block_size / warp_size) + context.warp();
+    const std::int64_t row = warp_number<block_size>(context);
     if (row >= rows) return;
     const std::int64_t target = context.load(targets.classes + row);
     if (target == targets.ignored) {
@@ -122,10 +122,7 @@ struct CrossEntropyGradient {
 /// Losses of all rows, their normalizers, and in `total` the sum of the losses.
 template <typename Queue, typename T>
 void cross_entropy(Queue& queue, const CrossEntropy<T>& body, double* total) {
-  queue.launch({.name = "cross_entropy",
-                .num_blocks = blocks_for(body.rows, body.block_size / warp_size),
-                .block_size = body.block_size},
-               body);
+  launch_warps(queue, "cross_entropy", body.rows, body);
   queue.launch({.name = "sum_losses",
                 .num_blocks = 1,
                 .block_size = SumLosses<T>::block_size,
@@ -135,10 +132,7 @@ void cross_entropy(Queue& queue, const CrossEntropy<T>& body, double* total) {
 
 template <typename Queue, typename T>
 void cross_entropy_backward(Queue& queue, const CrossEntropyGradient<T>& body) {
-  queue.launch({.name = "cross_entropy_backward",
-                .num_blocks = blocks_for(body.rows, body.block_size / warp_size),
-                .block_size = body.block_size},
-               body);
+  launch_warps(queue, "cross_entropy_backward", body.rows, body);
 }
 
 }  // namespace bough::simt

@@ -24,7 +24,7 @@ struct Dropout {
 
   template <typename Context>
   BOUGH_DEVICE void operator()(Context& context) const {
-    const std::int64_t block = context.block() * block_size + context.thread(), first = 4 * block;
+    const std::int64_t block = thread_number<block_size>(context), first = 4 * block;
     if (first >= count) return;
     const std::array<std::uint32_t, 4> numbers = stream.block(static_cast<std::uint64_t>(block));
     const T scale = static_cast<T>(p < 1 ? 1 / (1 - p) : 0);
@@ -48,12 +48,7 @@ struct Dropout {
 
 template <typename Queue, typename T>
 void dropout(Queue& queue, std::int64_t count, const T* x, double p, RandomStream stream, T* y) {
-  const auto launch = [&](const auto& body) {
-    queue.launch({.name = "dropout",
-                  .num_blocks = blocks_for(blocks_for(count, 4), body.block_size),
-                  .block_size = body.block_size},
-                 body);
-  };
+  const auto launch = [&](const auto& body) { launch_threads(queue, "dropout", blocks_for(count, 4), body); };
   constexpr int packed = 16 / sizeof(T);
   const auto in_packs = [](const T* address) { return reinterpret_cast<std::uintptr_t>(address) % 16 == 0; };
   if (in_packs(x) && in_packs(y)) return launch(Dropout<T, packed>{count, x, y, p, stream});

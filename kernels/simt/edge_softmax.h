@@ -5,6 +5,7 @@
 
 #include "kernels/simt/collective.h"
 #include "kernels/simt/row_items.h"
+#include "kernels/simt/score_base.h"
 
 /// Softmax over the edges of each row, column by column, in two passes: what a row needs to know of all its edges (in
 /// segments that are merged in order), then every edge. Lanes take neighbouring columns of neighbouring edges.
@@ -16,12 +17,8 @@ struct SoftmaxState {
   T top = -std::numeric_limits<T>::infinity();
   T total = 0;
 
-  BOUGH_DEVICE static T base_of(T top) {
-    const T lowest = std::numeric_limits<T>::lowest();
-    return top < lowest ? lowest : top;
-  }
   BOUGH_DEVICE void take(const SoftmaxState& other) {
-    const T new_top = mp::Max{}(top, other.top), base = base_of(new_top);
+    const T new_top = mp::Max{}(top, other.top), base = score_base(new_top);
     total = total * std::exp(top - base) + other.total * std::exp(other.top - base);
     top = new_top;
   }
@@ -51,7 +48,7 @@ struct SoftmaxForward {
   }
   template <typename Context>
   BOUGH_DEVICE void finish(Context& context, std::int64_t place, const State& row) const {
-    const T p = std::exp(context.load(scores + place) - State::base_of(row.top));
+    const T p = std::exp(context.load(scores + place) - score_base(row.top));
     context.store(weights + place, row.total == T{0} ? T{0} : p / row.total);
   }
 };
@@ -97,42 +94,48 @@ struct ColumnLanes {
   }
 };
 
-/// Calls f(position, place) for the elements of a lane in one block of columns.
-template <typename Context, typename F>
-BOUGH_DEVICE void for_elements(Context& context, const RowItem& item, const std::int32_t* edge_ids, ColumnLanes lanes,
-                               std::int64_t column, std::int64_t width, const F& f) {
-  if (column >= width) return;
-  for (std::int64_t p = item.begin + context.lane() / lanes.columns; p < item.end; p += warp_size / lanes.columns) {
-    const std::int64_t edge = edge_ids == nullptr ? p : context.load(edge_ids + p);
-    f(edge * width + column);
+/// What both passes over the edges read.
+template <typename Pass>
+struct SoftmaxRows {
+  RowItemView rows;
+  const std::int32_t* edge_ids = nullptr;
+  std::int64_t width = 1;
+  ColumnLanes lanes;
+  Pass pass;
+
+  /// Calls f(place) for the elements of a lane in one block of columns.
+  template <typename Context, typename F>
+  BOUGH_DEVICE void for_elements(Context& context, const RowItem& item, std::int64_t column, const F& f) const {
+    if (column >= width) return;
+    for (std::int64_t p = item.begin + context.lane() / lanes.columns; p < item.end; p += warp_size / lanes.columns) {
+      const std::int64_t edge = edge_ids == nullptr ? p : context.load(edge_ids + p);
+      f(edge * width + column);
+    }
   }
-}
+};
 
 template <typename Pass>
 struct RowStates {
   static constexpr int block_size = 128;
   using State = typename Pass::State;
 
-  RowItemView rows;
-  const std::int32_t* edge_ids = nullptr;
-  std::int64_t width = 1;
-  ColumnLanes lanes;
-  Pass pass;
+  SoftmaxRows<Pass> softmax;
   State* states = nullptr;    ///< [rows, width]
   State* partials = nullptr;  ///< [num_partials, width]
 
   template <typename Context>
   BOUGH_DEVICE void operator()(Context& context) const {
-    const std::int64_t work = context.block() * (block_size / warp_size) + context.warp();
-    if (work >= rows.num_items) return;
-    const RowItem item = context.load(rows.items + work);
-    for (std::int64_t first = 0; first < width; first += lanes.columns) {
-      const std::int64_t column = first + context.lane() % lanes.columns;
+    const std::int64_t work = warp_number<block_size>(context), width = softmax.width;
+    if (work >= softmax.rows.num_items) return;
+    const RowItem item = context.load(softmax.rows.items + work);
+    const int columns = softmax.lanes.columns;
+    for (std::int64_t first = 0; first < width; first += columns) {
+      const std::int64_t column = first + context.lane() % columns;
       State state;
-      for_elements(context, item, edge_ids, lanes, column, width,
-                   [&](std::int64_t place) { state.take(pass.state_of(context, place)); });
-      for (int distance = lanes.columns; distance < warp_size; distance *= 2) state.take_lane(context, distance);
-      if (context.lane() >= lanes.columns || column >= width) continue;
+      softmax.for_elements(context, item, column,
+                           [&](std::int64_t place) { state.take(softmax.pass.state_of(context, place)); });
+      for (int distance = columns; distance < warp_size; distance *= 2) state.take_lane(context, distance);
+      if (context.lane() >= columns || column >= width) continue;
       if (item.partial < 0) {
         context.store(states + item.row * width + column, state);
       } else {
@@ -154,7 +157,7 @@ struct MergeRowStates {
 
   template <typename Context>
   BOUGH_DEVICE void operator()(Context& context) const {
-    const std::int64_t index = context.block() * block_size + context.thread();
+    const std::int64_t index = thread_number<block_size>(context);
     if (index >= rows.num_cut_rows * width) return;
     const CutRow row = context.load(rows.cut_rows + index / width);
     State state;
@@ -170,22 +173,19 @@ struct FinishRows {
   static constexpr int block_size = 128;
   using State = typename Pass::State;
 
-  RowItemView rows;
-  const std::int32_t* edge_ids = nullptr;
-  std::int64_t width = 1;
-  ColumnLanes lanes;
-  Pass pass;
+  SoftmaxRows<Pass> softmax;
   const State* states = nullptr;
 
   template <typename Context>
   BOUGH_DEVICE void operator()(Context& context) const {
-    const std::int64_t work = context.block() * (block_size / warp_size) + context.warp();
-    if (work >= rows.num_items) return;
-    const RowItem item = context.load(rows.items + work);
-    for (std::int64_t column = context.lane() % lanes.columns; column < width; column += lanes.columns) {
+    const std::int64_t work = warp_number<block_size>(context), width = softmax.width;
+    if (work >= softmax.rows.num_items) return;
+    const RowItem item = context.load(softmax.rows.items + work);
+    const int columns = softmax.lanes.columns;
+    for (std::int64_t column = context.lane() % columns; column < width; column += columns) {
       const State state = context.load(states + item.row * width + column);
-      for_elements(context, item, edge_ids, lanes, column, width,
-                   [&](std::int64_t place) { pass.finish(context, place, state); });
+      softmax.for_elements(context, item, column,
+                           [&](std::int64_t place) { softmax.pass.finish(context, place, state); });
     }
   }
 };
@@ -198,16 +198,11 @@ void softmax_rows(Queue& queue, const RowItemView& rows, std::int64_t num_rows, 
   using State = typename Pass::State;
   const auto states = queue.template scratch<State>(num_rows * width);
   const auto partials = queue.template scratch<State>(rows.num_partials * width);
-  const ColumnLanes lanes = ColumnLanes::for_width(width);
-  const std::int64_t blocks = blocks_for(rows.num_items, RowStates<Pass>::block_size / warp_size);
-  queue.launch({.name = Pass::name, .num_blocks = blocks, .block_size = RowStates<Pass>::block_size},
-               RowStates<Pass>{rows, edge_ids, width, lanes, pass, states.data(), partials.data()});
-  queue.launch({.name = Pass::name,
-                .num_blocks = blocks_for(rows.num_cut_rows * width, MergeRowStates<Pass>::block_size),
-                .block_size = MergeRowStates<Pass>::block_size},
-               MergeRowStates<Pass>{rows, width, states.data(), partials.data()});
-  queue.launch({.name = Pass::name, .num_blocks = blocks, .block_size = FinishRows<Pass>::block_size},
-               FinishRows<Pass>{rows, edge_ids, width, lanes, pass, states.data()});
+  const SoftmaxRows<Pass> softmax{rows, edge_ids, width, ColumnLanes::for_width(width), pass};
+  launch_warps(queue, Pass::name, rows.num_items, RowStates<Pass>{softmax, states.data(), partials.data()});
+  launch_threads(queue, Pass::name, rows.num_cut_rows * width,
+                 MergeRowStates<Pass>{rows, width, states.data(), partials.data()});
+  launch_warps(queue, Pass::name, rows.num_items, FinishRows<Pass>{softmax, states.data()});
 }
 
 }  // namespace bough::simt

@@ -20,7 +20,7 @@ struct Unary {
 
   template <typename Context>
   BOUGH_DEVICE void operator()(Context& context) const {
-    const std::int64_t i = context.block() * block_size + context.thread();
+    const std::int64_t i = thread_number<block_size>(context);
     if (i < count) context.store(y + i, scalar::value(function, first, second, context.load(x + i)));
   }
 };
@@ -38,7 +38,7 @@ struct UnaryGradient {
 
   template <typename Context>
   BOUGH_DEVICE void operator()(Context& context) const {
-    const std::int64_t i = context.block() * block_size + context.thread();
+    const std::int64_t i = thread_number<block_size>(context);
     if (i >= count) return;
     context.store(dx + i, scalar::gradient(function, first, second, context.load(saved + i), context.load(dy + i)));
   }
@@ -57,7 +57,7 @@ struct Binary {
 
   template <typename Context>
   BOUGH_DEVICE void operator()(Context& context) const {
-    const std::int64_t i = context.block() * block_size + context.thread();
+    const std::int64_t i = thread_number<block_size>(context);
     if (i >= plan.elements) return;
     std::int64_t rest = i, a_place = 0, b_place = 0;
     for (int axis = plan.rank - 1; axis >= 0; --axis) {
@@ -73,25 +73,23 @@ struct Binary {
 template <typename Queue, typename T>
 void unary(Queue& queue, UnaryFunction function, UnaryParameters parameters, const T* x, T* y, std::int64_t count) {
   using Body = Unary<T>;
-  queue.launch({.name = "unary", .num_blocks = blocks_for(count, Body::block_size), .block_size = Body::block_size},
-               Body{function, static_cast<T>(parameters.first), static_cast<T>(parameters.second), count, x, y});
+  launch_threads(queue, "unary", count,
+                 Body{function, static_cast<T>(parameters.first), static_cast<T>(parameters.second), count, x, y});
 }
 
 template <typename Queue, typename T>
 void unary_gradient(Queue& queue, UnaryFunction function, UnaryParameters parameters, const T* saved, const T* dy,
                     T* dx, std::int64_t count) {
   using Body = UnaryGradient<T>;
-  queue.launch(
-      {.name = "unary_gradient", .num_blocks = blocks_for(count, Body::block_size), .block_size = Body::block_size},
+  launch_threads(
+      queue, "unary_gradient", count,
       Body{function, static_cast<T>(parameters.first), static_cast<T>(parameters.second), count, saved, dy, dx});
 }
 
 template <typename Queue, typename T, typename F, typename Plan>
 void binary(Queue& queue, const F& function, const Plan& plan, const T* a, const T* b, T* result) {
   using Body = Binary<T, F, Plan>;
-  queue.launch(
-      {.name = "binary", .num_blocks = blocks_for(plan.elements, Body::block_size), .block_size = Body::block_size},
-      Body{function, plan, a, b, result});
+  launch_threads(queue, "binary", plan.elements, Body{function, plan, a, b, result});
 }
 
 }  // namespace bough::simt

@@ -7,6 +7,7 @@
 #include "kernels/simt/attention_share.h"
 #include "kernels/simt/fragment.h"
 #include "kernels/simt/row_items.h"
+#include "kernels/simt/score_base.h"
 
 /// Graph attention: a warp for each row and head, in groups of lanes that take edges in turn. No group waits for
 /// another before the end of the row, where their states are merged. Rows with very many edges are cut into segments
@@ -41,17 +42,25 @@ BOUGH_DEVICE T finish_score(Context& context, const AttentionInputs<T>& in, cons
   return weight == T{0} ? -std::numeric_limits<T>::infinity() : score;
 }
 
-/// 0 where dropout takes the edge, else its scale. Parallel edges are neighbours in a row; they are told apart by how
-/// many of them come before.
+/// 0 where dropout takes the edge, else its scale, which is 1 without dropout. Parallel edges are neighbours in a row;
+/// they are told apart by how many of them come before.
 template <typename T, typename Context>
 BOUGH_DEVICE T dropout_factor(Context& context, const EdgeView& edges, const AttentionInputs<T>& in,
                               std::int64_t position, std::int64_t row_begin, std::int32_t src, std::int32_t dst,
                               std::int32_t neighbour, std::int64_t head) {
+  if (!in.dropout.active()) return T{1};
   std::uint32_t ordinal = 0;
   while (position - ordinal > row_begin && context.load(edges.neighbours + position - ordinal - 1) == neighbour) {
     ++ordinal;
   }
   return in.dropout.keeps(src, dst, head, ordinal) ? static_cast<T>(in.dropout.scale) : T{0};
+}
+
+/// vector += the row of an edge's relation in a table, if there is that table.
+template <typename T, typename ShareOf, typename Context>
+BOUGH_DEVICE void add_relation(Context& context, Fragment<T, ShareOf>& vector, const HeadRows<const T>& table,
+                               const AttentionEdge& edge, std::int64_t head, std::int64_t width, bool active) {
+  if (table) add_scaled(vector, T{1}, load_fragment<ShareOf>(context, table(edge.type, head), width, active));
 }
 
 /// What is known of a row after some of its edges: the largest score, and sums of exponentials relative to it.
@@ -61,15 +70,9 @@ struct AttentionState {
   T total = 0;
   Fragment<T, ShareOf> sum;
 
-  /// What scores are relative to; finite also while all of them are -infinity.
-  BOUGH_DEVICE static T base_of(T top) {
-    const T lowest = std::numeric_limits<T>::lowest();
-    return top < lowest ? lowest : top;
-  }
-
   BOUGH_DEVICE void add(T score, T weight, T kept, const Fragment<T, ShareOf>& value) {
     const T new_top = top < score || score != score ? score : top;
-    const T base = base_of(new_top), factor = std::exp(top - base), p = weight * std::exp(score - base);
+    const T base = score_base(new_top), factor = std::exp(top - base), p = weight * std::exp(score - base);
     total = total * factor + p;
     for (int i = 0; i < ShareOf::elements; ++i) sum[i] = sum[i] * factor + kept * p * value[i];
     top = new_top;
@@ -81,7 +84,7 @@ struct AttentionState {
     for (int distance = ShareOf::lanes; distance < warp_size; distance *= 2) {
       const T other_top = context.shuffle_xor(top, distance);
       const T new_top = top < other_top || other_top != other_top ? other_top : top;
-      const T base = base_of(new_top), own = std::exp(top - base), other = std::exp(other_top - base);
+      const T base = score_base(new_top), own = std::exp(top - base), other = std::exp(other_top - base);
       total = own * total + other * context.shuffle_xor(total, distance);
       for (int i = 0; i < ShareOf::elements; ++i) {
         sum[i] = own * sum[i] + other * context.shuffle_xor(sum[i], distance);
@@ -103,7 +106,7 @@ struct AttendRows {
 
   template <typename Context>
   BOUGH_DEVICE void operator()(Context& context) const {
-    const std::int64_t work = context.block() * (block_size / warp_size) + context.warp();
+    const std::int64_t work = warp_number<block_size>(context);
     if (work >= rows.num_items * in.heads) return;
     const RowItem item = context.load(rows.items + work / in.heads);
     const std::int64_t head = work % in.heads;
@@ -141,21 +144,13 @@ struct AttendRows {
       if (active) {
         edge = load_edge(context, edges, in, position, in.edge_bias || in.edge_weights);
         weight = in.edge_weights ? context.load(in.edge_weights(edge.id, head)) : T{1};
-        if (in.dropout.active()) {
-          kept =
-              dropout_factor(context, edges, in, position, row_begin, edge.neighbour, item.row, edge.neighbour, head);
-        }
+        kept = dropout_factor(context, edges, in, position, row_begin, edge.neighbour, item.row, edge.neighbour, head);
       }
       auto key = load_fragment<ShareOf>(context, in.k(edge.neighbour, head), in.width, active);
-      if (in.relation_keys) {
-        add_scaled(key, T{1}, load_fragment<ShareOf>(context, in.relation_keys(edge.type, head), in.width, active));
-      }
+      add_relation(context, key, in.relation_keys, edge, head, in.width, active);
       const T product = dot(context, query, key);
       auto value = load_fragment<ShareOf>(context, in.v(edge.neighbour, head), in.value_width, active);
-      if (in.relation_values) {
-        add_scaled(value, T{1},
-                   load_fragment<ShareOf>(context, in.relation_values(edge.type, head), in.value_width, active));
-      }
+      add_relation(context, value, in.relation_values, edge, head, in.value_width, active);
       if (active) state.add(finish_score(context, in, edge, head, product, weight), weight, kept, value);
     }
     return state;
@@ -174,14 +169,14 @@ struct MergeAttention {
 
   template <typename Context>
   BOUGH_DEVICE void operator()(Context& context) const {
-    const std::int64_t work = context.block() * (block_size / warp_size) + context.warp();
+    const std::int64_t work = warp_number<block_size>(context);
     if (work >= rows.num_cut_rows * heads) return;
     const CutRow row = context.load(rows.cut_rows + work / heads);
     const std::int64_t head = work % heads, stride = heads * (partial_header<T> + value_width);
     const T* first = partials + row.first_partial * stride + head * (partial_header<T> + value_width);
     T top = -std::numeric_limits<T>::infinity();
     for (std::int32_t i = 0; i < row.num_partials; ++i) top = mp::Max{}(top, context.load(first + i * stride));
-    const T base = top < std::numeric_limits<T>::lowest() ? std::numeric_limits<T>::lowest() : top;
+    const T base = score_base(top);
     T total = 0;
     for (std::int32_t i = 0; i < row.num_partials; ++i) {
       total += std::exp(context.load(first + i * stride) - base) * context.load(first + i * stride + 1);
@@ -209,15 +204,10 @@ void attend_rows(Queue& queue, const RowItemView& rows, const EdgeView& edges, c
   const auto partials = queue.template scratch<T>(rows.num_partials * in.heads * (partial_header<T> + in.value_width));
   with_share<T>("graph_attention", in, {result.out}, [&](auto share) {
     using Body = AttendRows<T, decltype(share)>;
-    queue.launch({.name = "graph_attention",
-                  .num_blocks = blocks_for(rows.num_items * in.heads, Body::block_size / warp_size),
-                  .block_size = Body::block_size},
-                 Body{rows, edges, in, result, partials.data()});
+    launch_warps(queue, "graph_attention", rows.num_items * in.heads, Body{rows, edges, in, result, partials.data()});
   });
   using Merge = MergeAttention<T>;
-  queue.launch({.name = "graph_attention_merge",
-                .num_blocks = blocks_for(rows.num_cut_rows * in.heads, Merge::block_size / warp_size),
-                .block_size = Merge::block_size},
+  launch_warps(queue, "graph_attention_merge", rows.num_cut_rows * in.heads,
                Merge{rows, in.heads, in.value_width, result, partials.data()});
 }
 

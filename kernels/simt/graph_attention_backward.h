@@ -18,7 +18,7 @@ struct AttentionDelta {
 
   template <typename Context>
   BOUGH_DEVICE void operator()(Context& context) const {
-    const std::int64_t work = context.block() * (block_size / warp_size) + context.warp();
+    const std::int64_t work = warp_number<block_size>(context);
     if (work >= rows * heads) return;
     const std::int64_t row = work / heads, head = work % heads;
     T sum = 0;
@@ -107,20 +107,12 @@ struct AttendBackwardToDestinations {
       T kept = 1;
       if (active) {
         edge = load_edge(context, edges, in, position, needs_id);
-        if (in.dropout.active()) {
-          kept =
-              dropout_factor(context, edges, in, position, row_begin, edge.neighbour, item.row, edge.neighbour, head);
-        }
+        kept = dropout_factor(context, edges, in, position, row_begin, edge.neighbour, item.row, edge.neighbour, head);
       }
       auto key = load_fragment<ShareOf>(context, in.k(edge.neighbour, head), in.width, active);
-      if (in.relation_keys) {
-        add_scaled(key, T{1}, load_fragment<ShareOf>(context, in.relation_keys(edge.type, head), in.width, active));
-      }
+      add_relation(context, key, in.relation_keys, edge, head, in.width, active);
       auto value = load_fragment<ShareOf>(context, in.v(edge.neighbour, head), in.value_width, active);
-      if (in.relation_values) {
-        add_scaled(value, T{1},
-                   load_fragment<ShareOf>(context, in.relation_values(edge.type, head), in.value_width, active));
-      }
+      add_relation(context, value, in.relation_values, edge, head, in.value_width, active);
       const T product = dot(context, query, key), value_product = dot(context, d_out, value);
       EdgeGradient<T> gradient;
       if (active) {
@@ -156,7 +148,7 @@ struct AttendBackwardToSources {
 
   template <typename Context>
   BOUGH_DEVICE void operator()(Context& context) const {
-    const std::int64_t work = context.block() * (block_size / warp_size) + context.warp();
+    const std::int64_t work = warp_number<block_size>(context);
     if (work >= rows.num_items * in.heads) return;
     const RowItem item = context.load(rows.items + work / in.heads);
     const std::int64_t head = work % in.heads;
@@ -171,22 +163,14 @@ struct AttendBackwardToSources {
       T kept = 1;
       if (active) {
         edge = load_edge(context, edges, in, position, in.edge_bias || in.edge_weights);
-        if (in.dropout.active()) {
-          kept =
-              dropout_factor(context, edges, in, position, row_begin, item.row, edge.neighbour, edge.neighbour, head);
-        }
+        kept = dropout_factor(context, edges, in, position, row_begin, item.row, edge.neighbour, edge.neighbour, head);
       }
       const auto query = load_fragment<ShareOf>(context, in.q(edge.neighbour, head), in.width, active);
       const auto d_out = load_fragment<ShareOf>(context, gradients.d_out(edge.neighbour, head), in.value_width, active);
       auto key = own_key;
-      if (in.relation_keys) {
-        add_scaled(key, T{1}, load_fragment<ShareOf>(context, in.relation_keys(edge.type, head), in.width, active));
-      }
+      add_relation(context, key, in.relation_keys, edge, head, in.width, active);
       auto value = own_value;
-      if (in.relation_values) {
-        add_scaled(value, T{1},
-                   load_fragment<ShareOf>(context, in.relation_values(edge.type, head), in.value_width, active));
-      }
+      add_relation(context, value, in.relation_values, edge, head, in.value_width, active);
       const T product = dot(context, query, key), value_product = dot(context, d_out, value);
       if (!active) continue;
       const EdgeGradient<T> gradient =
@@ -221,7 +205,7 @@ struct SumSegments {
 
   template <typename Context>
   BOUGH_DEVICE void operator()(Context& context) const {
-    const std::int64_t work = context.block() * (block_size / warp_size) + context.warp();
+    const std::int64_t work = warp_number<block_size>(context);
     if (work >= rows.num_cut_rows * heads) return;
     const CutRow row = context.load(rows.cut_rows + work / heads);
     const std::int64_t head = work % heads;
@@ -246,7 +230,7 @@ struct SumHeads {
 
   template <typename Context>
   BOUGH_DEVICE void operator()(Context& context) const {
-    const std::int64_t row = context.block() * block_size + context.thread();
+    const std::int64_t row = thread_number<block_size>(context);
     if (row >= rows) return;
     T sum = 0;
     for (std::int64_t head = 0; head < heads; ++head) sum += context.load(values + row * heads + head);
@@ -258,19 +242,14 @@ template <typename Queue, typename T>
 void attention_delta(Queue& queue, std::int64_t num_dst, const AttentionInputs<T>& in, HeadRows<const T> out,
                      HeadRows<const T> d_out, HeadRows<T> delta) {
   using Body = AttentionDelta<T>;
-  queue.launch({.name = "graph_attention_delta",
-                .num_blocks = blocks_for(num_dst * in.heads, Body::block_size / warp_size),
-                .block_size = Body::block_size},
+  launch_warps(queue, "graph_attention_delta", num_dst * in.heads,
                Body{num_dst, in.heads, in.value_width, out, d_out, delta});
 }
 
 template <typename Queue, typename T>
 void sum_segments(Queue& queue, const SumSegments<T>& body) {
   if (!body.target) return;
-  queue.launch({.name = "graph_attention_sum_segments",
-                .num_blocks = blocks_for(body.rows.num_cut_rows * body.heads, body.block_size / warp_size),
-                .block_size = body.block_size},
-               body);
+  launch_warps(queue, "graph_attention_sum_segments", body.rows.num_cut_rows * body.heads, body);
 }
 
 /// Gradients of q and edge tensors, which are written, and of relation tables, which are added to. The edges are
@@ -308,10 +287,7 @@ void attend_backward_to_destinations(Queue& queue, const RowItemView& rows, cons
   const auto sum_heads = [&](const T* columns, HeadRows<T> target) {
     if (!target || target.head_stride != 0) return;
     using Body = SumHeads<T>;
-    queue.launch({.name = "graph_attention_sum_heads",
-                  .num_blocks = blocks_for(num_edges, Body::block_size),
-                  .block_size = Body::block_size},
-                 Body{num_edges, in.heads, columns, target});
+    launch_threads(queue, "graph_attention_sum_heads", num_edges, Body{num_edges, in.heads, columns, target});
   };
   sum_heads(bias_columns.data(), gradients.edge_bias);
   sum_heads(weight_columns.data(), gradients.edge_weights);
@@ -325,9 +301,7 @@ void attend_backward_to_sources(Queue& queue, const RowItemView& rows, const Edg
   const auto value_partials = queue.template scratch<T>(rows.num_partials * in.heads * in.value_width);
   with_share<T>("graph_attention", in, {gradients.k, gradients.v}, [&](auto share) {
     using Body = AttendBackwardToSources<T, decltype(share)>;
-    queue.launch({.name = "graph_attention_to_sources",
-                  .num_blocks = blocks_for(rows.num_items * in.heads, Body::block_size / warp_size),
-                  .block_size = Body::block_size},
+    launch_warps(queue, "graph_attention_to_sources", rows.num_items * in.heads,
                  Body{rows, edges, in, gradients, key_partials.data(), value_partials.data()});
   });
   sum_segments(queue, SumSegments<T>{rows, in.heads, in.width, in.scale, key_partials.data(), gradients.k});

@@ -24,8 +24,8 @@ struct Gsddmm {
 
   template <typename Context>
   BOUGH_DEVICE void operator()(Context& context) const {
-    const std::int64_t index = message.sums_inner ? context.block() * (block_size / warp_size) + context.warp()
-                                                  : context.block() * block_size + context.thread();
+    const std::int64_t index =
+        message.sums_inner ? warp_number<block_size>(context) : thread_number<block_size>(context);
     if (index >= edges.count * message.width) return;
     const std::int64_t id = index / message.width;
     const auto element = message.element(index - id * message.width);

@@ -36,7 +36,7 @@ struct Gspmm {
 
   template <typename Context>
   BOUGH_DEVICE void operator()(Context& context) const {
-    const std::int64_t work = context.block() * (block_size / warp_size) + context.warp();
+    const std::int64_t work = warp_number<block_size>(context);
     if (work >= rows.num_items) return;
     const RowItem item = context.load(rows.items + work);
     if (message.sums_inner) {
@@ -103,7 +103,7 @@ struct MergeGspmm {
 
   template <typename Context>
   BOUGH_DEVICE void operator()(Context& context) const {
-    const std::int64_t work = context.block() * (block_size / warp_size) + context.warp();
+    const std::int64_t work = warp_number<block_size>(context);
     if (work >= rows.num_cut_rows) return;
     const CutRow row = context.load(rows.cut_rows + work);
     const std::int64_t count = context.load(offsets + row.row + 1) - context.load(offsets + row.row);
@@ -134,15 +134,9 @@ void reduce_rows(Queue& queue, const RowItemView& rows, const EdgeView& edges, c
   const auto winners = queue.template scratch<std::int32_t>(KeepWinner ? rows.num_partials * message.width : 0);
   const GspmmResults<T> partials{values.data(), winners.data()};
   using Body = Gspmm<T, Reduce, KeepWinner>;
-  queue.launch({.name = "gspmm",
-                .num_blocks = blocks_for(rows.num_items, Body::block_size / warp_size),
-                .block_size = Body::block_size},
-               Body{rows, edges, message, results, partials});
+  launch_warps(queue, "gspmm", rows.num_items, Body{rows, edges, message, results, partials});
   using Merge = MergeGspmm<T, Reduce, KeepWinner>;
-  queue.launch({.name = "gspmm_merge",
-                .num_blocks = blocks_for(rows.num_cut_rows, Merge::block_size / warp_size),
-                .block_size = Merge::block_size},
-               Merge{rows, edges.offsets, message.width, results, partials});
+  launch_warps(queue, "gspmm_merge", rows.num_cut_rows, Merge{rows, edges.offsets, message.width, results, partials});
 }
 
 /// Writes every row. Also segment_reduce, and sums of rows by a sorted index: neither has neighbours.

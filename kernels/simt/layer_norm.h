@@ -24,7 +24,7 @@ struct LayerNorm {
 
   template <typename Context>
   BOUGH_DEVICE void operator()(Context& context) const {
-    const std::int64_t row = context.block() * (block_size / warp_size) + context.warp();
+    const std::int64_t row = warp_number<block_size>(context);
     if (row >= rows) return;
     const auto input = [&](std::int64_t i) {
       const T value = context.load(x + row * width + i);
@@ -70,7 +70,7 @@ struct LayerNormInputGradient {
 
   template <typename Context>
   BOUGH_DEVICE void operator()(Context& context) const {
-    const std::int64_t row = context.block() * (block_size / warp_size) + context.warp();
+    const std::int64_t row = warp_number<block_size>(context);
     if (row >= rows) return;
     const T mean = context.load(statistics + 2 * row), inverse = context.load(statistics + 2 * row + 1);
     const auto normalized = [&](std::int64_t i) { return (context.load(x + row * width + i) - mean) * inverse; };
@@ -134,7 +134,7 @@ struct LayerNormParameterGradients {
 
   template <typename Context>
   BOUGH_DEVICE void operator()(Context& context) const {
-    const std::int64_t column = context.block() * block_size + context.thread();
+    const std::int64_t column = thread_number<block_size>(context);
     if (column >= width) return;
     T weight = 0, bias = 0;
     for (std::int64_t range = 0; range < ranges; ++range) {
@@ -148,20 +148,14 @@ struct LayerNormParameterGradients {
 
 template <typename Queue, typename T>
 void layer_norm(Queue& queue, const LayerNorm<T>& body) {
-  queue.launch({.name = "layer_norm",
-                .num_blocks = blocks_for(body.rows, body.block_size / warp_size),
-                .block_size = body.block_size},
-               body);
+  launch_warps(queue, "layer_norm", body.rows, body);
 }
 
 /// dx, dweight and dbias may be null, the last two together.
 template <typename Queue, typename T>
 void layer_norm_backward(Queue& queue, const LayerNormInputGradient<T>& input, T* dweight, T* dbias) {
   if (input.dx != nullptr) {
-    queue.launch({.name = "layer_norm_backward",
-                  .num_blocks = blocks_for(input.rows, input.block_size / warp_size),
-                  .block_size = input.block_size},
-                 input);
+    launch_warps(queue, "layer_norm_backward", input.rows, input);
   }
   if (dweight == nullptr) return;
   const std::int64_t rows_per_range = input.rows / 64 < 64 ? 64 : input.rows / 64;
@@ -173,10 +167,8 @@ void layer_norm_backward(Queue& queue, const LayerNormInputGradient<T>& input, T
                 .block_size = Sums::block_size},
                Sums{input.rows, input.width, rows_per_range, input.x, input.statistics, input.dy, partials.data()});
   using Gradients = LayerNormParameterGradients<T>;
-  queue.launch({.name = "layer_norm_parameter_gradients",
-                .num_blocks = blocks_for(input.width, Gradients::block_size),
-                .block_size = Gradients::block_size},
-               Gradients{ranges, input.width, partials.data(), dweight, dbias});
+  launch_threads(queue, "layer_norm_parameter_gradients", input.width,
+                 Gradients{ranges, input.width, partials.data(), dweight, dbias});
 }
 
 }  // namespace bough::simt

@@ -180,7 +180,7 @@ struct MergeRelationTables {
 
   template <typename Context>
   BOUGH_DEVICE void operator()(Context& context) const {
-    const std::int64_t table = num_relations * width, index = context.block() * block_size + context.thread();
+    const std::int64_t table = num_relations * width, index = thread_number<block_size>(context);
     const bool shared = target.head_stride == 0;
     if (index >= (shared ? table : table * heads)) return;
     const std::int64_t element = index % table, only = index / table;
@@ -202,10 +202,8 @@ void merge_relation_tables(Queue& queue, const RelationTableSizes& sizes, T* mem
     if (!target) return;
     using Body = MergeRelationTables<T>;
     const std::int64_t elements = sizes.num_relations * width * (target.head_stride == 0 ? 1 : sizes.heads);
-    queue.launch({.name = "graph_attention_merge_tables",
-                  .num_blocks = blocks_for(elements, Body::block_size),
-                  .block_size = Body::block_size},
-                 Body{sizes.ranges, sizes.heads, sizes.num_relations, width, from, target});
+    launch_threads(queue, "graph_attention_merge_tables", elements,
+                   Body{sizes.ranges, sizes.heads, sizes.num_relations, width, from, target});
   };
   merge(tables.keys, sizes.key_width, targets.keys);
   merge(tables.values, sizes.value_width, targets.values);

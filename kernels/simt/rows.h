@@ -22,7 +22,7 @@ struct GatherRows {
 
   template <typename Context>
   BOUGH_DEVICE void operator()(Context& context) const {
-    const std::int64_t i = context.block() * block_size + context.thread();
+    const std::int64_t i = thread_number<block_size>(context);
     if (i >= rows * width) return;
     const std::int64_t row = context.load(index + i / width);
     context.store(target + i, context.load(source + row * width + i % width));
@@ -36,10 +36,8 @@ void gather_rows(Queue& queue, const std::byte* source, const Index* index, std:
   const auto gather = [&]<typename Unit>(Unit) {
     using Body = GatherRows<Unit, Index>;
     const std::int64_t units = width / static_cast<std::int64_t>(sizeof(Unit));
-    queue.launch({.name = "gather_rows",
-                  .num_blocks = blocks_for(rows * units, Body::block_size),
-                  .block_size = Body::block_size},
-                 Body{reinterpret_cast<const Unit*>(source), index, reinterpret_cast<Unit*>(target), rows, units});
+    launch_threads(queue, "gather_rows", rows * units,
+                   Body{reinterpret_cast<const Unit*>(source), index, reinterpret_cast<Unit*>(target), rows, units});
   };
   const auto fits = [&](std::uintptr_t bytes) {
     return (reinterpret_cast<std::uintptr_t>(source) | reinterpret_cast<std::uintptr_t>(target) |
@@ -67,7 +65,7 @@ struct SpreadSegments {
 
   template <typename Context>
   BOUGH_DEVICE void operator()(Context& context) const {
-    const std::int64_t i = context.block() * block_size + context.thread();
+    const std::int64_t i = thread_number<block_size>(context);
     if (i >= rows * width) return;
     const std::int64_t row = i / width, column = i % width;
     std::int64_t low = 0, high = segments;  // offsets[low] <= row < offsets[high]
@@ -88,10 +86,7 @@ struct SpreadSegments {
 
 template <typename Queue, typename T>
 void spread_segments(Queue& queue, const SpreadSegments<T>& body) {
-  queue.launch({.name = "spread_segments",
-                .num_blocks = blocks_for(body.rows * body.width, body.block_size),
-                .block_size = body.block_size},
-               body);
+  launch_threads(queue, "spread_segments", body.rows * body.width, body);
 }
 
 /// The gradient of a product of messages by row: the gradient of the row times the product of the other messages, made
@@ -109,7 +104,7 @@ struct ProductGradient {
 
   template <typename Context>
   BOUGH_DEVICE void operator()(Context& context) const {
-    const std::int64_t i = context.block() * block_size + context.thread();
+    const std::int64_t i = thread_number<block_size>(context);
     if (i >= rows * width) return;
     const std::int64_t begin = context.load(offsets + i / width), end = context.load(offsets + i / width + 1);
     const auto place = [&](std::int64_t position) {
@@ -131,10 +126,7 @@ struct ProductGradient {
 
 template <typename Queue, typename T>
 void product_gradient(Queue& queue, const ProductGradient<T>& body) {
-  queue.launch({.name = "product_gradient",
-                .num_blocks = blocks_for(body.rows * body.width, body.block_size),
-                .block_size = body.block_size},
-               body);
+  launch_threads(queue, "product_gradient", body.rows * body.width, body);
 }
 
 }  // namespace bough::simt

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,34 +27,47 @@ const std::vector<Pattern>& patterns() {
 
 struct Pass {
   std::string name;
-  bool training, checkpointed;
+  bool training;
 };
-const std::vector<Pass>& passes() {
-  static const std::vector<Pass> all = {
-      {"inference", false, false}, {"training", true, false}, {"training_checkpointed", true, true}};
+/// Passes of one model: what its layers keep is part of it.
+struct Passes {
+  bool checkpoint_layers;
+  std::vector<Pass> passes;
+};
+const std::vector<Passes>& models() {
+  static const std::vector<Passes> all = {{false, {{"inference", false}, {"training", true}}},
+                                          {true, {{"training_checkpointed", true}}}};
   return all;
+}
+
+void run_passes(const Passes& passes, const Pattern& pattern, std::int64_t length, const Options& options,
+                const Report& report) {
+  // A step takes seconds, so that few of them say enough.
+  const Options few{.repeats = std::min(options.repeats, 2)};
+  std::optional<BatchModel> model;
+  for (const Pass& pass : passes.passes) {
+    const std::string name = fmt::format("n={} {} {}", length, pattern.name, pass.name);
+    if (!selected(options, name)) continue;
+    if (!model) {
+      model.emplace(pattern.specification, ModelShape{.length = length, .checkpoint_layers = passes.checkpoint_layers});
+    }
+    const auto step = [&] { pass.training ? model->train() : model->infer(); };
+    const auto peak = static_cast<double>(model->peak_bytes(step));
+    const double milliseconds = measure(few, step);
+    const double rate = model->tokens() / milliseconds * 1e3;
+    report({.case_name = name,
+            .milliseconds = milliseconds,
+            .note = fmt::format("{:.0f} tokens a second, {:.0f} MB at the peak", rate, peak / 1e6),
+            .figures = {{"tokens_per_second", rate}, {"peak_bytes", peak}}});
+  }
 }
 
 }  // namespace
 
 void run_sequence_length(const Options& options, const Report& report) {
-  // A step takes seconds, so that few of them say enough.
-  const Options few{.repeats = std::min(options.repeats, 2)};
   for (const std::int64_t length : {512, 1024, 2048, 4096, 8192}) {
     for (const Pattern& pattern : patterns()) {
-      for (const Pass& pass : passes()) {
-        const std::string name = fmt::format("n={} {} {}", length, pattern.name, pass.name);
-        if (!selected(options, name)) continue;
-        BatchModel model(pattern.specification, {.length = length, .checkpoint_layers = pass.checkpointed});
-        const auto step = [&] { pass.training ? model.train() : model.infer(); };
-        const auto peak = static_cast<double>(model.peak_bytes(step));
-        const double milliseconds = measure(few, step);
-        const double rate = model.tokens() / milliseconds * 1e3;
-        report({.case_name = name,
-                .milliseconds = milliseconds,
-                .note = fmt::format("{:.0f} tokens a second, {:.0f} MB at the peak", rate, peak / 1e6),
-                .figures = {{"tokens_per_second", rate}, {"peak_bytes", peak}}});
-      }
+      for (const Passes& passes : models()) run_passes(passes, pattern, length, options, report);
     }
   }
 }
