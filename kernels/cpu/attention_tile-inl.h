@@ -100,64 +100,73 @@ HWY_INLINE void transpose_lanes(D d, const T* rows, std::int64_t stride, std::in
   }
 }
 
-/// Products of `columns` rows with the lanes of some vectors: sum over i < width of rows[c][i] * lanes[v][i * 16]. The
-/// sums start at start(c, vector) and go to finish(c, vector, sum).
-template <std::int64_t columns, std::int64_t vectors, class D, class Start, class Finish, typename T = hn::TFromD<D>>
-HWY_INLINE void product_block(D d, const T* const* lanes, const T* const* rows, std::int64_t width, const Start& start,
-                              const Finish& finish) {
+// Arrays of vectors stay in registers only if the loops over them are unrolled early, which the pragmas below ask for.
+
+/// Products of `columns` rows with the lanes of some vectors: sums[c * stride + v * n] = sum over i < width of
+/// rows[c][i] * lanes[v][i * 16], for vectors of n lanes; with `accumulate` += instead of =.
+template <std::int64_t columns, std::int64_t vectors, class D, typename T = hn::TFromD<D>>
+HWY_INLINE void product_block(D d, const T* const* lanes, const T* const* rows, std::int64_t width, bool accumulate,
+                              T* sums, std::int64_t stride) {
   using V = hn::Vec<D>;
-  V sums[columns][vectors];
+  constexpr std::int64_t n = vector_lanes<T>;
+  V sum[columns][vectors];
   const T* HWY_RESTRICT row[columns];
   const T* HWY_RESTRICT lane[vectors];
+#pragma GCC unroll 16
   for (std::int64_t v = 0; v < vectors; ++v) lane[v] = lanes[v];
+#pragma GCC unroll 16
   for (std::int64_t c = 0; c < columns; ++c) {
     row[c] = rows[c];
-    for (std::int64_t v = 0; v < vectors; ++v) sums[c][v] = start(c, v);
+#pragma GCC unroll 16
+    for (std::int64_t v = 0; v < vectors; ++v) {
+      sum[c][v] = accumulate ? hn::LoadU(d, sums + c * stride + v * n) : hn::Zero(d);
+    }
   }
   for (std::int64_t i = 0; i < width; ++i) {
     V x[vectors];
+#pragma GCC unroll 16
     for (std::int64_t v = 0; v < vectors; ++v) x[v] = hn::LoadU(d, lane[v] + i * tile_lanes);
+#pragma GCC unroll 16
     for (std::int64_t c = 0; c < columns; ++c) {
       const V k = hn::Set(d, row[c][i]);
-      for (std::int64_t v = 0; v < vectors; ++v) sums[c][v] = hn::MulAdd(k, x[v], sums[c][v]);
+#pragma GCC unroll 16
+      for (std::int64_t v = 0; v < vectors; ++v) sum[c][v] = hn::MulAdd(k, x[v], sum[c][v]);
     }
   }
+#pragma GCC unroll 16
   for (std::int64_t c = 0; c < columns; ++c) {
-    for (std::int64_t v = 0; v < vectors; ++v) finish(c, v, sums[c][v]);
+#pragma GCC unroll 16
+    for (std::int64_t v = 0; v < vectors; ++v) hn::StoreU(sum[c][v], d, sums + c * stride + v * n);
   }
 }
 
 /// Lists of rows are filled up to a multiple of this.
 constexpr std::int64_t column_multiple = 4;
 
-/// The same for any number of rows that is a multiple of column_multiple, and the lanes of one tile; vectors are
-/// numbered from first_vector.
-template <std::int64_t vectors, class D, class Start, class Finish, typename T = hn::TFromD<D>>
-HWY_INLINE void products_with_vectors(D d, const T* const* lanes, std::int64_t first_vector, const T* const* rows,
-                                      std::int64_t num_rows, std::int64_t width, const Start& start,
-                                      const Finish& finish) {
+/// The same for any number of rows that is a multiple of column_multiple.
+template <std::int64_t vectors, class D, typename T = hn::TFromD<D>>
+HWY_NOINLINE void products_with_vectors(D d, const T* const* lanes, const T* const* rows, std::int64_t num_rows,
+                                        std::int64_t width, bool accumulate, T* sums, std::int64_t stride) {
   constexpr std::int64_t block = vectors == 1 || many_registers ? 8 : 4;
   std::int64_t c = 0;
-  const auto start_at = [&](std::int64_t i, std::int64_t v) HWY_ATTR { return start(c + i, first_vector + v); };
-  const auto finish_at = [&](std::int64_t i, std::int64_t v, auto sum)
-                             HWY_ATTR { finish(c + i, first_vector + v, sum); };
   for (; c + block <= num_rows; c += block) {
-    product_block<block, vectors>(d, lanes, rows + c, width, start_at, finish_at);
+    product_block<block, vectors>(d, lanes, rows + c, width, accumulate, sums + c * stride, stride);
   }
   for (; c < num_rows; c += column_multiple) {
-    product_block<column_multiple, vectors>(d, lanes, rows + c, width, start_at, finish_at);
+    product_block<column_multiple, vectors>(d, lanes, rows + c, width, accumulate, sums + c * stride, stride);
   }
 }
 
-/// Products of rows with the 16 lanes of a tile, lanes[i * 16 + lane].
-template <class D, class Start, class Finish, typename T = hn::TFromD<D>>
+/// Products of rows with the 16 lanes of a tile, lanes[i * 16 + lane], into sums[row * 16 + lane].
+template <class D, typename T = hn::TFromD<D>>
 HWY_INLINE void tile_products(D d, const T* lanes, const T* const* rows, std::int64_t num_rows, std::int64_t width,
-                              const Start& start, const Finish& finish) {
+                              bool accumulate, T* sums) {
   constexpr std::int64_t vectors = std::min<std::int64_t>(tile_vectors<T>, 2);
   for (std::int64_t v = 0; v < tile_vectors<T>; v += vectors) {
+    const std::int64_t lane = v * vector_lanes<T>;
     const T* at[vectors];
-    for (std::int64_t i = 0; i < vectors; ++i) at[i] = lanes + (v + i) * vector_lanes<T>;
-    products_with_vectors<vectors>(d, at, v, rows, num_rows, width, start, finish);
+    for (std::int64_t i = 0; i < vectors; ++i) at[i] = lanes + lane + i * vector_lanes<T>;
+    products_with_vectors<vectors>(d, at, rows, num_rows, width, accumulate, sums + lane, tile_lanes);
   }
 }
 
@@ -176,21 +185,30 @@ HWY_INLINE void weighted_sum_block(D d, bool from_zero, std::int64_t num_entries
   using V = hn::Vec<D>;
   constexpr std::int64_t n = vector_lanes<T>;
   V sums[rows][vectors];
+  T* places[rows];
+#pragma GCC unroll 16
   for (std::int64_t r = 0; r < rows; ++r) {
-    for (std::int64_t v = 0; v < vectors; ++v) sums[r][v] = from_zero ? hn::Zero(d) : hn::LoadU(d, sum_of(r) + v * n);
+    places[r] = sum_of(r);
+#pragma GCC unroll 16
+    for (std::int64_t v = 0; v < vectors; ++v) sums[r][v] = from_zero ? hn::Zero(d) : hn::LoadU(d, places[r] + v * n);
   }
   for (std::int64_t e = 0; e < num_entries; ++e) {
     const T* row = row_of(e);
     const Weights<T> weights = weights_of(e);
     V x[vectors];
+#pragma GCC unroll 16
     for (std::int64_t v = 0; v < vectors; ++v) x[v] = hn::LoadU(d, row + v * n);
+#pragma GCC unroll 16
     for (std::int64_t r = 0; r < rows; ++r) {
       const V w = hn::Set(d, weights.data[r * weights.stride]);
+#pragma GCC unroll 16
       for (std::int64_t v = 0; v < vectors; ++v) sums[r][v] = hn::MulAdd(w, x[v], sums[r][v]);
     }
   }
+#pragma GCC unroll 16
   for (std::int64_t r = 0; r < rows; ++r) {
-    for (std::int64_t v = 0; v < vectors; ++v) hn::StoreU(sums[r][v], d, sum_of(r) + v * n);
+#pragma GCC unroll 16
+    for (std::int64_t v = 0; v < vectors; ++v) hn::StoreU(sums[r][v], d, places[r] + v * n);
   }
 }
 
@@ -205,8 +223,6 @@ HWY_INLINE void weighted_sums(D d, bool from_zero, std::int64_t num_entries, std
   for (; i + most * n <= width; i += most * n) {
     weighted_sum_block<rows, most>(d, from_zero, num_entries, weights_of, row_at, sum_at);
   }
-  for (; i + 2 * n <= width; i += 2 * n)
-    weighted_sum_block<rows, 2>(d, from_zero, num_entries, weights_of, row_at, sum_at);
   for (; i < width; i += n) weighted_sum_block<rows, 1>(d, from_zero, num_entries, weights_of, row_at, sum_at);
 }
 

@@ -15,8 +15,8 @@
 #include <limits>
 
 #include "graph/plan/attention_plan.h"
-#include "kernels/cpu/attention_tile-inl.h"
 #include "kernels/attention_views.h"
+#include "kernels/cpu/attention_tile-inl.h"
 #include "kernels/scratch.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -97,6 +97,15 @@ bool load_window(D d, const AttentionPlan& plan, const AttentionPlan::Window& wi
     }
   }
   return hn::AllTrue(d, hn::Eq(zeros, hn::Zero(d)));
+}
+
+/// Where the row of each column is in a window, filled up to a multiple of column_multiple.
+template <typename Row, typename T>
+HWY_INLINE void find_rows(const AttentionPlan& plan, const AttentionPlan::Piece& piece, T* window, std::int64_t width,
+                          Row* rows) {
+  const std::uint16_t* places = plan.column_rows.data() + piece.column_begin;
+  for (std::int64_t c = 0; c < piece.num_columns; ++c) rows[c] = window + places[c] * width;
+  std::fill(rows + piece.num_columns, rows + round_up(piece.num_columns, column_multiple), window);
 }
 
 /// Takes parts of one block of memory, each aligned to whole vectors.
@@ -205,22 +214,21 @@ struct TileInputs {
     // Two vectors of relations at a time: each element of a query is then used twice.
     constexpr std::int64_t block = AttentionPlan::block_relations, n = vector_lanes<T>;
     const T* book_of_head = book + (books == 1 ? 0 : head) * book_size;
-    const auto start = [&](std::int64_t, std::int64_t) HWY_ATTR { return hn::Zero(d); };
     const std::int64_t vectors = (tile.block_end - tile.block_begin) * block / n;
     const auto lanes_at = [&](std::int64_t v) {
       const std::int64_t number = plan.book_blocks[static_cast<std::size_t>(tile.block_begin + v * n / block)];
       return book_of_head + number * block * width + v * n % block;
     };
-    const auto finish = [&](std::int64_t lane, std::int64_t v, hn::Vec<D> sum)
-                            HWY_ATTR { hn::StoreU(sum, d, book_products + lane * book_stride + margin + v * n); };
     std::int64_t v = 0;
     for (; v + 2 <= vectors; v += 2) {
       const T* at[2] = {lanes_at(v), lanes_at(v + 1)};
-      products_with_vectors<2>(d, at, v, query_rows, tile_lanes, width, start, finish);
+      products_with_vectors<2>(d, at, query_rows, tile_lanes, width, false, book_products + margin + v * n,
+                               book_stride);
     }
     for (; v < vectors; ++v) {
       const T* at[1] = {lanes_at(v)};
-      products_with_vectors<1>(d, at, v, query_rows, tile_lanes, width, start, finish);
+      products_with_vectors<1>(d, at, query_rows, tile_lanes, width, false, book_products + margin + v * n,
+                               book_stride);
     }
   }
 
@@ -228,11 +236,7 @@ struct TileInputs {
   template <class D>
   void load_key_rows(D d, const AttentionPlan& plan, const AttentionPlan::Piece& piece, const AttentionInputs<T>& in,
                      std::int64_t head) const {
-    const std::uint16_t* rows = plan.column_rows.data() + piece.column_begin;
-    const T* window = keys + head * window_capacity * padded_width;
-    for (std::int64_t c = 0; c < piece.num_columns; ++c) key_rows[c] = window + rows[c] * padded_width;
-    for (std::int64_t c = piece.num_columns; c < round_up(piece.num_columns, column_multiple); ++c)
-      key_rows[c] = window;
+    find_rows(plan, piece, keys + head * window_capacity * padded_width, padded_width, key_rows);
     if (!has_relations) return;
     const std::int32_t* relations = plan.column_relations.data() + piece.column_begin;
     for (std::int32_t s = piece.segment_begin; s < piece.segment_end; ++s) {
@@ -324,11 +328,11 @@ HWY_INLINE bool add_mixed_relations(D d, const AttentionPlan& plan, const Attent
   return true;
 }
 
-/// sums[lane] += sum over columns of weights[column * 16 + lane] * row(column), for each group of lanes over the
+/// sums[lane] += sum over columns of weights[column * 16 + lane] * rows[column], for each group of lanes over the
 /// columns that it uses. Rows and sums have `width` elements, a multiple of the vector's.
-template <class D, class RowOf, typename T = hn::TFromD<D>>
-HWY_INLINE void add_to_lanes(D d, const AttentionPlan& plan, const AttentionPlan::Piece& piece, bool from_zero,
-                             const T* weights, const RowOf& row_of, std::int64_t width, T* sums) {
+template <class D, typename T = hn::TFromD<D>>
+HWY_NOINLINE void add_to_lanes(D d, const AttentionPlan& plan, const AttentionPlan::Piece& piece, bool from_zero,
+                               const T* weights, const T* const* rows, std::int64_t width, T* sums) {
   constexpr std::int64_t lanes = AttentionPlan::group_lanes;
   for (std::int64_t g = 0; g < AttentionPlan::groups; ++g) {
     const std::int64_t begin = piece.group_begin[static_cast<std::size_t>(g)],
@@ -341,7 +345,7 @@ HWY_INLINE void add_to_lanes(D d, const AttentionPlan& plan, const AttentionPlan
         [&](std::int64_t e) HWY_ATTR {
           return Weights<T>{group_weights + columns[e] * tile_lanes, 1};
         },
-        [&](std::int64_t e) HWY_ATTR { return row_of(columns[e]); },
+        [&](std::int64_t e) HWY_ATTR { return rows[columns[e]]; },
         [&](std::int64_t lane) HWY_ATTR { return group_sums + lane * width; });
   }
 }

@@ -29,36 +29,29 @@ struct TileState {
   static TileState at(T* memory) { return {memory, memory + tile_lanes, memory + 2 * tile_lanes}; }
 };
 
-/// Scores of the piece, -infinity where there is no edge; raises `top` to the largest of each lane.
+/// Scores of the piece; where there is no edge they may be anything. Raises `top` to the largest of each lane.
 template <class D, typename T = hn::TFromD<D>>
 HWY_INLINE void piece_scores(D d, const AttentionPlan& plan, const AttentionPlan::Piece& piece,
                              const TileInputs<T>& tile, T* top) {
   const std::uint16_t* masks = plan.column_masks.data() + piece.column_begin;
-  const std::int64_t columns = piece.num_columns, padded = round_up(columns, column_multiple);
-  const auto nothing = hn::Set(d, -std::numeric_limits<T>::infinity());
-  hn::Vec<D> tops[tile_vectors<T>];
-  for (std::int64_t v = 0; v < tile_vectors<T>; ++v) tops[v] = hn::LoadU(d, top + v * vector_lanes<T>);
-  const auto finish = [&](std::int64_t c, std::int64_t v, hn::Vec<D> sum) HWY_ATTR {
-    const std::uint16_t mask = c < columns ? masks[c] : std::uint16_t{0};
-    const auto score = hn::IfThenElse(mask_of_vector(d, mask, v), sum, nothing);
-    tops[v] = hn::Max(tops[v], score);
-    hn::StoreU(score, d, tile.scores + c * tile_lanes + v * vector_lanes<T>);
-  };
-  if (add_mixed_relations(d, plan, piece, tile)) {
-    const auto start = [&](std::int64_t c, std::int64_t v)
-                           HWY_ATTR { return hn::LoadU(d, tile.scores + c * tile_lanes + v * vector_lanes<T>); };
-    tile_products(d, tile.lanes, tile.key_rows, padded, tile.width, start, finish);
-  } else {
-    const auto start = [&](std::int64_t, std::int64_t) HWY_ATTR { return hn::Zero(d); };
-    tile_products(d, tile.lanes, tile.key_rows, padded, tile.width, start, finish);
+  const bool mixed = add_mixed_relations(d, plan, piece, tile);
+  tile_products(d, tile.lanes, tile.key_rows, round_up(piece.num_columns, column_multiple), tile.width, mixed,
+                tile.scores);
+  for (std::int64_t v = 0; v < tile_vectors<T>; ++v) {
+    const std::int64_t lane = v * vector_lanes<T>;
+    auto most = hn::LoadU(d, top + lane);
+    for (std::int64_t c = 0; c < piece.num_columns; ++c) {
+      const auto score = hn::LoadU(d, tile.scores + c * tile_lanes + lane);
+      most = hn::IfThenElse(mask_of_vector(d, masks[c], v), hn::Max(most, score), most);
+    }
+    hn::StoreU(most, d, top + lane);
   }
-  for (std::int64_t v = 0; v < tile_vectors<T>; ++v) hn::StoreU(tops[v], d, top + v * vector_lanes<T>);
 }
 
 /// Replaces scores by exponentials relative to the new largest score and rescales what was summed before.
 template <class D, typename T = hn::TFromD<D>>
-HWY_INLINE void exponentiate(D d, std::int64_t columns, T* scores, const T* new_top, bool first,
-                             std::int64_t value_width, const TileState<T>& state) {
+HWY_INLINE void exponentiate(D d, std::int64_t columns, const std::uint16_t* masks, T* scores, const T* new_top,
+                             bool first, std::int64_t value_width, const TileState<T>& state) {
   for (std::int64_t v = 0; v < tile_vectors<T>; ++v) {
     const std::int64_t lane = v * vector_lanes<T>;
     // All scores so far may be -infinity; what they are relative to must be finite.
@@ -66,7 +59,8 @@ HWY_INLINE void exponentiate(D d, std::int64_t columns, T* scores, const T* new_
     auto total = hn::Zero(d);
     for (std::int64_t c = 0; c < columns; ++c) {
       T* place = scores + c * tile_lanes + lane;
-      const auto p = exp_of_small(d, hn::Sub(hn::LoadU(d, place), base));
+      const auto p =
+          hn::IfThenElseZero(mask_of_vector(d, masks[c], v), exp_of_small(d, hn::Sub(hn::LoadU(d, place), base)));
       total = hn::Add(total, p);
       hn::StoreU(p, d, place);
     }
@@ -151,6 +145,7 @@ void attend_range(const AttentionPlan& plan, const AttentionInputs<T>& in, std::
   const std::int64_t states = one_window ? 1 : (range.tile_end - range.tile_begin) * heads.count;
   const TileInputs<T> tile(d, plan, range, in, heads);
   const Scratch<T> values(heads.count * tile.window_capacity * value_width);
+  const Scratch<const T*> value_rows(TileInputs<T>::most_columns);
   const Scratch<T> state_memory(states * state_size);
   const bool stream = streams_results(plan, in.heads * in.value_width * static_cast<std::int64_t>(sizeof(T)));
   for (std::int32_t w = range.window_begin; w < range.window_end; ++w) {
@@ -177,12 +172,12 @@ void attend_range(const AttentionPlan& plan, const AttentionInputs<T>& in, std::
           }
           tile.load_key_rows(d, plan, piece, in, h);
           piece_scores(d, plan, piece, tile, top);
-          exponentiate(d, piece.num_columns, tile.scores, top, piece.first, value_width, state);
+          exponentiate(d, piece.num_columns, plan.column_masks.data() + piece.column_begin, tile.scores, top,
+                       piece.first, value_width, state);
           if (in.dropout.active()) drop_weights(d, plan, window, piece, lanes, in.dropout, head, tile.scores);
-          const std::uint16_t* rows = plan.column_rows.data() + piece.column_begin;
-          const auto value_of = [&](std::int64_t c) HWY_ATTR { return values_of_head + rows[c] * value_width; };
           if (finite) {
-            add_to_lanes(d, plan, piece, piece.first, tile.scores, value_of, value_width, state.sums);
+            find_rows(plan, piece, values_of_head, value_width, value_rows.data());
+            add_to_lanes(d, plan, piece, piece.first, tile.scores, value_rows.data(), value_width, state.sums);
           } else {
             if (piece.first) std::fill(state.sums, state.sums + tile_lanes * value_width, T{0});
             add_values_of_edges(d, plan, piece, tile.scores, values_of_head, value_width, state.sums);

@@ -38,6 +38,8 @@ struct TileGradients {
     place(parts);
     rows_memory = Scratch<const T*>(TileInputs<T>::most_columns);
     value_rows = rows_memory.data();
+    sums_memory = Scratch<T*>(TileInputs<T>::most_columns);
+    sum_rows = sums_memory.data();
     std::fill(d_book, d_book + heads * book * width, T{0});
     for (std::int64_t b = 0; b < (book > 0 ? books : 0); ++b) {
       for (std::int64_t i = 0; i < book; ++i) {
@@ -69,6 +71,7 @@ struct TileGradients {
   std::int64_t window, tiles, book, books, heads, book_products;
   Scratch<T> memory;
   Scratch<const T*> rows_memory;
+  Scratch<T*> sums_memory;
   T* d_keys = nullptr;     ///< of the window, [head, capacity, width]
   T* values = nullptr;     ///< of the window
   T* d_values = nullptr;   ///< of the window
@@ -79,10 +82,11 @@ struct TileGradients {
   T* d_queries = nullptr;  ///< of one tile, or of all tiles and heads of a range with several windows
   T* log_sums = nullptr;
   T* deltas = nullptr;
-  T* book_rows = nullptr;        ///< relations of the book, row by row
-  T* d_book = nullptr;           ///< gradients of the book's relations, for each head
-  T* d_book_products = nullptr;  ///< like TileInputs::book_products
-  const T** value_rows = nullptr;
+  T* book_rows = nullptr;          ///< relations of the book, row by row
+  T* d_book = nullptr;             ///< gradients of the book's relations, for each head
+  T* d_book_products = nullptr;    ///< like TileInputs::book_products
+  const T** value_rows = nullptr;  ///< of the columns of the piece at hand
+  T** sum_rows = nullptr;          ///< where gradients of these columns are added
 };
 
 /// Loads what belongs to the rows of a tile.
@@ -117,59 +121,44 @@ HWY_INLINE void piece_gradients(D d, const AttentionPlan& plan, const AttentionP
                                 const AttentionPlan::Piece& piece, const AttentionInputs<T>& in, std::int64_t head,
                                 const TileInputs<T>& inputs, const TileGradients<T>& work) {
   const std::uint16_t* masks = plan.column_masks.data() + piece.column_begin;
-  const std::uint16_t* rows = plan.column_rows.data() + piece.column_begin;
   const std::int64_t columns = piece.num_columns, padded = round_up(columns, column_multiple);
   const std::int64_t h = head - inputs.heads.first;
   inputs.load_key_rows(d, plan, piece, in, h);
-  const T* values = work.values + h * inputs.window_capacity * work.value_width;
-  for (std::int64_t c = 0; c < padded; ++c) {
-    work.value_rows[c] = values + (c < columns ? rows[c] : 0) * work.value_width;
+  find_rows(plan, piece, work.values + h * inputs.window_capacity * work.value_width, work.value_width,
+            work.value_rows);
+  const bool mixed = add_mixed_relations(d, plan, piece, inputs), drops = in.dropout.active();
+  tile_products(d, inputs.lanes, inputs.key_rows, padded, in.width, mixed, inputs.scores);
+  tile_products(d, work.lanes, work.value_rows, padded, in.value_width, false, work.d_scores);
+  if (drops) {
+    std::fill(work.kept, work.kept + columns * tile_lanes, T{1});
+    drop_weights(d, plan, window, piece, plan.tiles[static_cast<std::size_t>(piece.tile)], in.dropout, head, work.kept);
   }
-  const auto weigh = [&](std::int64_t c, std::int64_t v, hn::Vec<D> score) HWY_ATTR {
+  for (std::int64_t v = 0; v < tile_vectors<T>; ++v) {
     const std::int64_t lane = v * vector_lanes<T>;
-    const std::uint16_t mask = c < columns ? masks[c] : std::uint16_t{0};
-    const auto exponent = hn::Sub(score, hn::LoadU(d, work.log_sums + lane));
-    const auto p = exp_of_small(d, exponent);
-    hn::StoreU(hn::IfThenElseZero(mask_of_vector(d, mask, v), p), d, inputs.scores + c * tile_lanes + lane);
-  };
-  const auto zero = [&](std::int64_t, std::int64_t) HWY_ATTR { return hn::Zero(d); };
-  if (add_mixed_relations(d, plan, piece, inputs)) {
-    const auto start = [&](std::int64_t c, std::int64_t v)
-                           HWY_ATTR { return hn::LoadU(d, inputs.scores + c * tile_lanes + v * vector_lanes<T>); };
-    tile_products(d, inputs.lanes, inputs.key_rows, padded, in.width, start, weigh);
-  } else {
-    tile_products(d, inputs.lanes, inputs.key_rows, padded, in.width, zero, weigh);
+    const auto log_sum = hn::LoadU(d, work.log_sums + lane), delta = hn::LoadU(d, work.deltas + lane);
+    for (std::int64_t c = 0; c < columns; ++c) {
+      T* score = inputs.scores + c * tile_lanes + lane;
+      T* d_score = work.d_scores + c * tile_lanes + lane;
+      // Where there is no edge, the score and dp may be anything.
+      const auto mask = mask_of_vector(d, masks[c], v);
+      const auto p = hn::IfThenElseZero(mask, exp_of_small(d, hn::Sub(hn::LoadU(d, score), log_sum)));
+      auto weight = p, dp = hn::LoadU(d, d_score);
+      if (drops) {
+        const auto kept = hn::LoadU(d, work.kept + c * tile_lanes + lane);
+        weight = hn::Mul(p, kept);
+        dp = hn::Mul(dp, kept);
+      }
+      hn::StoreU(weight, d, score);
+      hn::StoreU(hn::IfThenElseZero(mask, hn::Mul(p, hn::Sub(dp, delta))), d, d_score);
+    }
   }
-  if (!in.dropout.active()) {
-    const auto differentiate = [&](std::int64_t c, std::int64_t v, hn::Vec<D> dp) HWY_ATTR {
-      const std::int64_t lane = v * vector_lanes<T>, place = c * tile_lanes + lane;
-      const auto p = hn::LoadU(d, inputs.scores + place);
-      const auto centred = hn::Sub(dp, hn::LoadU(d, work.deltas + lane));
-      // An edge that is not there has p = 0, but its dp may be anything.
-      const std::uint16_t mask = c < columns ? masks[c] : std::uint16_t{0};
-      hn::StoreU(hn::IfThenElseZero(mask_of_vector(d, mask, v), hn::Mul(p, centred)), d, work.d_scores + place);
-    };
-    tile_products(d, work.lanes, work.value_rows, padded, in.value_width, zero, differentiate);
-    return;
-  }
-  std::fill(work.kept, work.kept + padded * tile_lanes, T{1});
-  drop_weights(d, plan, window, piece, plan.tiles[static_cast<std::size_t>(piece.tile)], in.dropout, head, work.kept);
-  const auto differentiate = [&](std::int64_t c, std::int64_t v, hn::Vec<D> dp) HWY_ATTR {
-    const std::int64_t lane = v * vector_lanes<T>, place = c * tile_lanes + lane;
-    const auto p = hn::LoadU(d, inputs.scores + place), kept = hn::LoadU(d, work.kept + place);
-    const auto centred = hn::MulSub(dp, kept, hn::LoadU(d, work.deltas + lane));
-    const std::uint16_t mask = c < columns ? masks[c] : std::uint16_t{0};
-    hn::StoreU(hn::IfThenElseZero(mask_of_vector(d, mask, v), hn::Mul(p, centred)), d, work.d_scores + place);
-    hn::StoreU(hn::Mul(p, kept), d, inputs.scores + place);
-  };
-  tile_products(d, work.lanes, work.value_rows, padded, in.value_width, zero, differentiate);
 }
 
-/// sum(column) += sum over lanes of weights[column * 16 + lane] * rows[lane], four columns at a time over the lanes
+/// sums[column] += sum over lanes of weights[column * 16 + lane] * rows[lane], four columns at a time over the lanes
 /// that any of them has.
-template <class D, class SumOf, typename T = hn::TFromD<D>>
-HWY_INLINE void add_to_columns(D d, const std::uint16_t* masks, std::int64_t columns, const T* weights, const T* rows,
-                               std::int64_t width, const SumOf& sum_of) {
+template <class D, typename T = hn::TFromD<D>>
+HWY_NOINLINE void add_to_columns(D d, const std::uint16_t* masks, std::int64_t columns, const T* weights, const T* rows,
+                                 std::int64_t width, T* const* sums) {
   constexpr std::int64_t together = 4;
   std::int64_t c = 0;
   const auto add = [&]<std::int64_t count>(std::integral_constant<std::int64_t, count>) HWY_ATTR {
@@ -179,13 +168,14 @@ HWY_INLINE void add_to_columns(D d, const std::uint16_t* masks, std::int64_t col
     const std::int64_t first = std::countr_zero(mask), last = 32 - std::countl_zero(mask);
     const T* from = weights + c * tile_lanes + first;
     const T* first_row = rows + first * width;
+    T* const* columns_sums = sums + c;
     weighted_sums<count>(
         d, false, last - first, width,
         [&](std::int64_t lane) HWY_ATTR {
           return Weights<T>{from + lane, tile_lanes};
         },
         [&](std::int64_t lane) HWY_ATTR { return first_row + lane * width; },
-        [&](std::int64_t i) HWY_ATTR { return sum_of(c + i); });
+        [&](std::int64_t i) HWY_ATTR { return columns_sums[i]; });
   };
   for (; c + together <= columns; c += together) add(std::integral_constant<std::int64_t, together>());
   for (; c < columns; ++c) add(std::integral_constant<std::int64_t, 1>());
@@ -197,24 +187,20 @@ HWY_INLINE void add_key_gradients(D d, const AttentionPlan& plan, const Attentio
                                   const AttentionInputs<T>& in, const TileInputs<T>& inputs,
                                   const TileGradients<T>& work, T* d_keys, T* relation_table) {
   const std::uint16_t* masks = plan.column_masks.data() + piece.column_begin;
-  const std::uint16_t* rows = plan.column_rows.data() + piece.column_begin;
-  const auto key_of = [&](std::int64_t c) HWY_ATTR { return d_keys + rows[c] * work.width; };
-  if (relation_table == nullptr) {
-    add_to_columns(d, masks, piece.num_columns, work.d_scores, inputs.queries, work.width, key_of);
-    return;
-  }
+  const std::uint16_t* places = plan.column_rows.data() + piece.column_begin;
   const std::int32_t* relations = plan.column_relations.data() + piece.column_begin;
+  find_rows(plan, piece, d_keys, work.width, work.sum_rows);
   // Folded columns are summed where their folded keys were, which are not needed any more.
-  const auto sum_of = [&](std::int64_t c)
-                          HWY_ATTR { return relations[c] < 0 ? key_of(c) : inputs.folded_keys + c * work.width; };
-  for (std::int64_t c = 0; c < piece.num_columns; ++c) {
-    if (relations[c] >= 0) std::fill(sum_of(c), sum_of(c) + work.width, T{0});
-  }
-  add_to_columns(d, masks, piece.num_columns, work.d_scores, inputs.queries, work.width, sum_of);
-  for (std::int64_t c = 0; c < piece.num_columns; ++c) {
+  for (std::int64_t c = 0; c < (relation_table == nullptr ? 0 : piece.num_columns); ++c) {
     if (relations[c] < 0) continue;
-    add_row(d, T{1}, sum_of(c), key_of(c), work.width);
-    add_row(d, T{1}, sum_of(c), relation_table + relations[c] * in.width, in.width);
+    work.sum_rows[c] = inputs.folded_keys + c * work.width;
+    std::fill(work.sum_rows[c], work.sum_rows[c] + work.width, T{0});
+  }
+  add_to_columns(d, masks, piece.num_columns, work.d_scores, inputs.queries, work.width, work.sum_rows);
+  for (std::int64_t c = 0; c < (relation_table == nullptr ? 0 : piece.num_columns); ++c) {
+    if (relations[c] < 0) continue;
+    add_row(d, T{1}, work.sum_rows[c], d_keys + places[c] * work.width, work.width);
+    add_row(d, T{1}, work.sum_rows[c], relation_table + relations[c] * in.width, in.width);
   }
 }
 
@@ -310,14 +296,12 @@ void backward_of_tile(D d, const AttentionPlan& plan, const AttentionPlan::Range
   load_tile(d, plan, tile, in, head, gradients, inputs, work);
   for (std::int32_t p = begin; p < end; ++p) {
     const AttentionPlan::Piece& piece = plan.pieces[static_cast<std::size_t>(p)];
-    const std::uint16_t* rows = plan.column_rows.data() + piece.column_begin;
     piece_gradients(d, plan, window, piece, in, head, inputs, work);
-    add_to_lanes(
-        d, plan, piece, piece.first, work.d_scores, [&](std::int64_t c) HWY_ATTR { return inputs.key_rows[c]; },
-        work.width, d_queries);
+    add_to_lanes(d, plan, piece, piece.first, work.d_scores, inputs.key_rows, work.width, d_queries);
     add_key_gradients(d, plan, piece, in, inputs, work, d_keys, relation_table);
+    find_rows(plan, piece, d_values, work.value_width, work.sum_rows);
     add_to_columns(d, plan.column_masks.data() + piece.column_begin, piece.num_columns, inputs.scores, work.d_outs,
-                   work.value_width, [&](std::int64_t c) HWY_ATTR { return d_values + rows[c] * work.value_width; });
+                   work.value_width, work.sum_rows);
     if (mixed) add_mixed_gradients(d, plan, piece, inputs, work);
   }
   if (mixed) {
