@@ -10,8 +10,8 @@
 namespace bough {
 
 /// The gradient of picking rows, shared by the operations that do: values [R, width...] of one device and floating type
-/// are added up by index [R]. Entries equal to `skipped` are left out. IndexError as in require_rows_in_range; nothing
-/// is recorded.
+/// are added up by index [R], which has been found in range. Entries equal to `skipped` are left out. Nothing is
+/// recorded.
 Tensor sum_rows_by_index(std::string_view where, const Tensor& values, const Tensor& index, std::int64_t num_rows,
                          std::optional<std::int64_t> skipped = {});
 

@@ -1,11 +1,10 @@
 #pragma once
 
 #include "kernels/broadcast.h"
+#include "kernels/functors/compare.h"
 #include "kernels/on_device.h"
 
 namespace bough {
-
-enum class Comparison { equal, not_equal, less, less_equal, greater, greater_equal };
 
 // Every element type: float, double, int32_t, int64_t, bool.
 

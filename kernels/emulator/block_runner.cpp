@@ -15,8 +15,9 @@ struct Abandoned {};
 
 }  // namespace
 
-BlockRunner::BlockRunner(const simt::Launch& launch, Order order, std::vector<std::unique_ptr<Fiber>>& fibers)
-    : launch_(launch), order_(order), fibers_(fibers) {
+BlockRunner::BlockRunner(const simt::Launch& launch, Order order, std::vector<std::unique_ptr<Fiber>>& fibers,
+                         Counting counting)
+    : launch_(launch), order_(order), counting_(counting), fibers_(fibers) {
   if (launch.block_size < 1 || launch.block_size > 1024 || launch.block_size % simt::warp_size != 0) {
     fail(fmt::format("a block has a multiple of 32 threads up to 1024, not {}", launch.block_size));
   }
@@ -162,16 +163,20 @@ const BlockRunner::Slot& BlockRunner::given(int thread, int from_lane) const {
   return slots_[static_cast<std::size_t>(from)][static_cast<std::size_t>(exchanges % 2)];
 }
 
+void BlockRunner::count(TrafficLog::Kind kind, int thread, const std::source_location& site, std::uintptr_t address,
+                        std::size_t bytes) {
+  if (counting_ == Counting::off) return;
+  log_.add(kind, thread % simt::warp_size, site_number(site), address, static_cast<std::uint32_t>(bytes));
+}
+
 void BlockRunner::load(int thread, const void* address, std::size_t bytes, const std::source_location& site) {
   global_writes_.read(address, block_, threads_[static_cast<std::size_t>(thread)].moment, site);
-  log_.add(TrafficLog::Kind::load, thread % simt::warp_size, site_number(site),
-           reinterpret_cast<std::uintptr_t>(address), static_cast<std::uint32_t>(bytes));
+  count(TrafficLog::Kind::load, thread, site, reinterpret_cast<std::uintptr_t>(address), bytes);
 }
 
 void BlockRunner::store(int thread, const void* address, std::size_t bytes, const std::source_location& site) {
   global_writes_.write(address, block_, threads_[static_cast<std::size_t>(thread)].moment, site);
-  log_.add(TrafficLog::Kind::store, thread % simt::warp_size, site_number(site),
-           reinterpret_cast<std::uintptr_t>(address), static_cast<std::uint32_t>(bytes));
+  count(TrafficLog::Kind::store, thread, site, reinterpret_cast<std::uintptr_t>(address), bytes);
 }
 
 SharedMemory& BlockRunner::shared(int thread, std::size_t offset, std::size_t element_bytes, std::int64_t count,
@@ -194,17 +199,15 @@ SharedMemory& BlockRunner::shared(int thread, std::size_t offset, std::size_t el
 void BlockRunner::shared_read(SharedMemory& memory, int thread, std::int64_t index, const std::source_location& site,
                               std::byte* value) {
   memory.read(index, threads_[static_cast<std::size_t>(thread)].moment, site, value);
-  log_.add(TrafficLog::Kind::shared, thread % simt::warp_size, site_number(site),
-           memory.offset() + static_cast<std::size_t>(index) * memory.element_bytes(),
-           static_cast<std::uint32_t>(memory.element_bytes()));
+  count(TrafficLog::Kind::shared, thread, site,
+        memory.offset() + static_cast<std::size_t>(index) * memory.element_bytes(), memory.element_bytes());
 }
 
 void BlockRunner::shared_write(SharedMemory& memory, int thread, std::int64_t index, const std::source_location& site,
                                const std::byte* value) {
   memory.write(index, threads_[static_cast<std::size_t>(thread)].moment, site, value);
-  log_.add(TrafficLog::Kind::shared, thread % simt::warp_size, site_number(site),
-           memory.offset() + static_cast<std::size_t>(index) * memory.element_bytes(),
-           static_cast<std::uint32_t>(memory.element_bytes()));
+  count(TrafficLog::Kind::shared, thread, site,
+        memory.offset() + static_cast<std::size_t>(index) * memory.element_bytes(), memory.element_bytes());
 }
 
 std::string BlockRunner::describe(int thread) const {

@@ -21,12 +21,16 @@ namespace bough::emulator {
 /// In which order blocks, warps and lanes get their turns. A kernel's result must not depend on it.
 enum class Order : std::uint8_t { ascending, descending };
 
+/// Whether transactions are counted, which takes half of the time.
+enum class Counting : std::uint8_t { on, off };
+
 /// Runs the blocks of one launch one after the other, each thread as a fiber that goes on until it has to wait for
 /// others. Deterministic. KernelFault when threads meet in a way that the hardware leaves undefined.
 class BlockRunner {
  public:
   /// Fibers are taken from `fibers`, which grows as needed, and can be used again afterwards.
-  BlockRunner(const simt::Launch& launch, Order order, std::vector<std::unique_ptr<Fiber>>& fibers);
+  BlockRunner(const simt::Launch& launch, Order order, std::vector<std::unique_ptr<Fiber>>& fibers,
+              Counting counting = Counting::on);
 
   void run(FunctionRef<void(BlockRunner& runner, int thread)> body);
   const Traffic& traffic() const { return traffic_; }
@@ -62,6 +66,8 @@ class BlockRunner {
 
   void run_block(FunctionRef<void(BlockRunner& runner, int thread)> body);
   void run_warp(int warp);
+  void count(TrafficLog::Kind kind, int thread, const std::source_location& site, std::uintptr_t address,
+             std::size_t bytes);
   void resume(int thread);
   void wait(int thread, State state, const char* collective, const std::source_location& site);
   bool release_warp(int warp);
@@ -73,6 +79,7 @@ class BlockRunner {
 
   simt::Launch launch_;
   Order order_;
+  Counting counting_;
   std::int64_t block_ = 0;
   std::vector<std::unique_ptr<Fiber>>& fibers_;
   std::vector<Thread> threads_;

@@ -33,11 +33,12 @@ class Buffer {
 /// Stands for a stream of a GPU: launches run at once, in order, on the calling thread.
 class Queue {
  public:
-  explicit Queue(Order order = Order::ascending) : order_(order) {}
+  explicit Queue(Order order = Order::ascending, Counting counting = Counting::on)
+      : order_(order), counting_(counting) {}
 
   template <typename Body>
   void launch(const simt::Launch& launch, const Body& body) {
-    BlockRunner runner(launch, order_, fibers_);
+    BlockRunner runner(launch, order_, fibers_, counting_);
     runner.run([&](BlockRunner& block, int thread) {
       Context context(block, thread);
       body(context);
@@ -61,6 +62,7 @@ class Queue {
 
  private:
   Order order_;
+  Counting counting_;
   std::vector<std::unique_ptr<Fiber>> fibers_;
   Traffic traffic_;
 };

@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "bough/core/parallel.h"
+#include "bough/ops/arithmetic.h"
+#include "bough/ops/cast.h"
 #include "kernels/on_device.h"
 #include "kernels/views.h"
 
@@ -89,8 +92,17 @@ void PassOperands::refuse_gradient(std::string_view reason) {
 }
 
 Tensor divided_by_in_degree(const Graph& graph, const Tensor& rows) {
-  Tensor divided = empty_like(rows);
   const CscView csc = graph.csc(EdgeIds::implied);
+  if (rows.device().kind != Device::Kind::cpu) {
+    Shape shape = rows.shape();
+    for (int axis = 1; axis < shape.rank(); ++axis) shape = shape.with(axis, 1);
+    std::vector<double> degrees;
+    for (std::int64_t row = 0; row < rows.size(0); ++row) {
+      degrees.push_back(static_cast<double>(std::max<std::int64_t>(1, csc.degree(row))));
+    }
+    return rows / cast(Tensor::from_vector(degrees, shape), rows.dtype()).to(rows.device());
+  }
+  Tensor divided = empty_like(rows);
   on_device("mean", rows, [&]<typename T>(auto, TypeTag<T>) {
     const Rows<const T> from = rows_of<T>(rows);
     const Rows<T> to = rows_of<T>(divided);

@@ -9,7 +9,9 @@
 #include "bough/autograd/autograd.h"
 #include "bough/ops/reduce.h"
 #include "kernels/cpu/strided_copy.h"
-#include "kernels/on_device.h"
+#include "kernels/cuda/elements.h"
+#include "kernels/device_data.h"
+#include "kernels/on_any_device.h"
 
 namespace bough {
 namespace {
@@ -27,10 +29,10 @@ Strides strides_of(const Shape& shape) {
 }
 
 /// Moves elements from source + source_begin to target + target_begin.
-void move_elements(std::string_view where, const StridedMove& move, const Tensor& source, std::int64_t source_begin,
-                   Tensor& target, std::int64_t target_begin) {
-  on_device_any_type(where, source, [&]<typename T>(auto backend, TypeTag<T>) {
-    strided_copy(backend, move, source.data<T>() + source_begin, target.data<T>() + target_begin);
+void move_elements(const StridedMove& move, const Tensor& source, std::int64_t source_begin, Tensor& target,
+                   std::int64_t target_begin) {
+  on_any_device_any_type(source, [&]<typename T>(auto backend, TypeTag<T>) {
+    strided_copy(backend, move, device_data<T>(source) + source_begin, device_data<T>(target) + target_begin);
   });
 }
 
@@ -43,26 +45,26 @@ struct AxisPart {
 };
 
 /// part = the part of whole, or the other way round.
-void copy_from_part(std::string_view where, const Tensor& whole, AxisPart of, Tensor& part) {
+void copy_from_part(const Tensor& whole, AxisPart of, Tensor& part) {
   const Strides from = strides_of(whole.shape()), to = strides_of(part.shape());
   StridedMove move;
   for (int axis = 0; axis < part.rank(); ++axis) {
     move.add_axis(part.size(axis), axis == of.axis ? from[axis] * of.step : from[axis], to[axis]);
   }
-  move_elements(where, move, whole, of.begin * from[of.axis], part, 0);
+  move_elements(move, whole, of.begin * from[of.axis], part, 0);
 }
-void copy_to_part(std::string_view where, const Tensor& part, AxisPart of, Tensor& whole) {
+void copy_to_part(const Tensor& part, AxisPart of, Tensor& whole) {
   const Strides from = strides_of(part.shape()), to = strides_of(whole.shape());
   StridedMove move;
   for (int axis = 0; axis < part.rank(); ++axis) {
     move.add_axis(part.size(axis), from[axis], axis == of.axis ? to[axis] * of.step : to[axis]);
   }
-  move_elements(where, move, part, 0, whole, of.begin * to[of.axis]);
+  move_elements(move, part, 0, whole, of.begin * to[of.axis]);
 }
 
-Tensor part_of(std::string_view where, const Tensor& whole, AxisPart part) {
+Tensor part_of(const Tensor& whole, AxisPart part) {
   Tensor result = Tensor::empty(whole.shape().with(part.axis, part.extent), whole.dtype(), whole.device());
-  copy_from_part(where, whole, part, result);
+  copy_from_part(whole, part, result);
   return result;
 }
 
@@ -79,11 +81,11 @@ std::vector<AxisPart> consecutive_parts(const char* where, int axis, const std::
   return parts;
 }
 
-Tensor joined(std::string_view where, const std::vector<Tensor>& tensors, const std::vector<AxisPart>& parts) {
+Tensor joined(const std::vector<Tensor>& tensors, const std::vector<AxisPart>& parts) {
   const Tensor& first = tensors.front();
   const AxisPart& last = parts.back();
   Tensor result = Tensor::empty(first.shape().with(last.axis, last.begin + last.extent), first.dtype(), first.device());
-  for (std::size_t i = 0; i < tensors.size(); ++i) copy_to_part(where, tensors[i], parts[i], result);
+  for (std::size_t i = 0; i < tensors.size(); ++i) copy_to_part(tensors[i], parts[i], result);
   return result;
 }
 
@@ -103,14 +105,14 @@ void require_joinable(std::string_view where, const Tensor& first, const Tensor&
   }
 }
 
-Tensor permuted(std::string_view where, const Tensor& x, const std::vector<int>& axes) {
+Tensor permuted(const Tensor& x, const std::vector<int>& axes) {
   std::vector<std::int64_t> extents;
   for (int axis : axes) extents.push_back(x.size(axis));
   Tensor result = Tensor::empty(Shape(extents), x.dtype(), x.device());
   const Strides from = strides_of(x.shape()), to = strides_of(result.shape());
   StridedMove move;
   for (std::size_t axis = 0; axis < axes.size(); ++axis) move.add_axis(extents[axis], from[axes[axis]], to[axis]);
-  move_elements(where, move, x, 0, result, 0);
+  move_elements(move, x, 0, result, 0);
   return result;
 }
 
@@ -132,11 +134,11 @@ Tensor concatenate(const std::vector<Tensor>& tensors, int axis) {
                      [parts](const BackwardCall& call) {
                        Gradients gradients(parts.size());
                        for (std::size_t i = 0; i < parts.size(); ++i) {
-                         if (call.needs(i)) gradients[i] = part_of("concatenate", call.gradient(), parts[i]);
+                         if (call.needs(i)) gradients[i] = part_of(call.gradient(), parts[i]);
                        }
                        return gradients;
                      }},
-                joined("concatenate", tensors, parts));
+                joined(tensors, parts));
 }
 
 Tensor stack(const std::vector<Tensor>& tensors, int axis) {
@@ -171,10 +173,10 @@ Tensor slice(const Tensor& x, int axis, std::int64_t begin, std::int64_t end, st
                  .inputs = {x},
                  .backward = [part, shape = x.shape()](const BackwardCall& call) -> Gradients {
                    Tensor dx = zeros(shape, call.gradient().dtype(), call.gradient().device());
-                   copy_to_part("slice", call.gradient(), part, dx);
+                   copy_to_part(call.gradient(), part, dx);
                    return {dx};
                  }},
-                part_of("slice", x, part));
+                part_of(x, part));
 }
 
 std::vector<Tensor> split(const Tensor& x, int axis, const std::vector<std::int64_t>& sizes) {
@@ -193,14 +195,14 @@ std::vector<Tensor> split(const Tensor& x, int axis, const std::vector<std::int6
   }
   const std::vector<AxisPart> parts = consecutive_parts("split", axis, sizes);
   std::vector<Tensor> pieces;
-  for (const AxisPart& part : parts) pieces.push_back(part_of("split", x, part));
+  for (const AxisPart& part : parts) pieces.push_back(part_of(x, part));
   // y0, y1, ... = parts of x:  dx = [dy0, dy1, ...]
   return record({.name = "split",
                  .inputs = {x},
                  .backward = [parts](const BackwardCall& call) -> Gradients {
                    std::vector<Tensor> gradients;
                    for (std::size_t i = 0; i < parts.size(); ++i) gradients.push_back(call.gradient(i));
-                   return {joined("split", gradients, parts)};
+                   return {joined(gradients, parts)};
                  }},
                 std::move(pieces));
 }
@@ -232,12 +234,11 @@ Tensor permute(const Tensor& x, const std::vector<int>& axes) {
         "permute", fmt::format("[{}] does not name each axis of {} once", fmt::join(axes, ", "), to_string(x.shape())));
   }
   // y = x with its axes in another order:  dx = dy with the order undone
-  return record({.name = "permute",
-                 .inputs = {x},
-                 .backward = [inverse](const BackwardCall& call) -> Gradients {
-                   return {permuted("permute", call.gradient(), inverse)};
-                 }},
-                permuted("permute", x, order));
+  return record(
+      {.name = "permute",
+       .inputs = {x},
+       .backward = [inverse](const BackwardCall& call) -> Gradients { return {permuted(call.gradient(), inverse)}; }},
+      permuted(x, order));
 }
 
 Tensor transpose(const Tensor& x, int axis_a, int axis_b) {

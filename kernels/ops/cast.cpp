@@ -2,15 +2,18 @@
 
 #include "bough/autograd/autograd.h"
 #include "kernels/cpu/cast.h"
+#include "kernels/cuda/elements.h"
+#include "kernels/device_data.h"
+#include "kernels/on_any_device.h"
 
 namespace bough {
 
 Tensor cast(const Tensor& x, DType dtype) {
   if (x.dtype() == dtype) return x;
   Tensor y = Tensor::empty(x.shape(), dtype, x.device());
-  on_device_any_type("cast", x, [&]<typename From>(auto backend, TypeTag<From>) {
+  on_any_device_any_type(x, [&]<typename From>(auto backend, TypeTag<From>) {
     visit_dtype(dtype, [&]<typename To>(TypeTag<To>) {
-      if constexpr (!std::is_same_v<From, To>) cast(backend, x.data<From>(), y.data<To>(), x.elements());
+      if constexpr (!std::is_same_v<From, To>) cast(backend, device_data<From>(x), device_data<To>(y), x.elements());
     });
   });
   if (!is_floating(dtype)) return y;

@@ -5,8 +5,11 @@
 #include <algorithm>
 
 #include "bough/autograd/autograd.h"
+#include "bough/ops/arithmetic.h"
+#include "bough/ops/cast.h"
 #include "kernels/cpu/cross_entropy.h"
-#include "kernels/on_device.h"
+#include "kernels/cuda/dense.h"
+#include "kernels/on_any_device.h"
 #include "kernels/row_index.h"
 #include "kernels/views.h"
 
@@ -31,8 +34,9 @@ void require_scores_and_targets(const Tensor& logits, const Tensor& targets, con
   }
 }
 
-/// A copy as int64 that later writes to the targets cannot reach: backward trusts it.
-Tensor classes_of(const Tensor& targets) {
+/// A copy as int64 on the CPU that later writes to the targets cannot reach: backward trusts it.
+Tensor classes_of(const Tensor& given) {
+  const Tensor targets = given.detach().to(Device::cpu());
   Tensor classes = Tensor::empty({targets.elements()}, DType::int64);
   visit_integers(targets, [&](auto values) { std::ranges::copy(values, classes.data<std::int64_t>()); });
   return classes;
@@ -53,10 +57,38 @@ std::int64_t count_rows(const Tensor& classes, std::int64_t num_classes, std::in
   return counted;
 }
 
+simt::ClassTargetView view_of(const ClassTargets& targets) {
+  return {targets.classes.data(), targets.ignored, targets.smoothing};
+}
+
 /// Scores as one row for each target, also where there are no classes.
 template <typename T>
 Rows<const T> score_rows(const Tensor& logits, const Tensor& classes) {
-  return {logits.data<T>(), classes.elements(), logits.size(-1)};
+  return {device_data<T>(logits), classes.elements(), logits.size(-1)};
+}
+
+/// Writes losses and normalizers; returns the sum of the losses, float64 where the logits are.
+template <typename T>
+Tensor row_losses(Cpu cpu, Rows<const T> logits, const ClassTargets& targets, Tensor& losses, Tensor& normalizers) {
+  return full({}, cross_entropy<T>(cpu, logits, targets, losses.span<T>(), rows_of<T>(normalizers)), DType::float64);
+}
+template <typename T>
+Tensor row_losses(Cuda gpu, Rows<const T> logits, const ClassTargets& targets, Tensor& losses, Tensor& normalizers) {
+  Tensor total = Tensor::empty({}, DType::float64, losses.device());
+  cross_entropy(gpu,
+                simt::CrossEntropy<T>{logits.count, logits.width, logits.data, view_of(targets), device_data<T>(losses),
+                                      device_data<T>(normalizers)},
+                device_data<double>(total));
+  return total;
+}
+
+/// The GPU's, with the arguments of the CPU's.
+template <typename T>
+void cross_entropy_backward(Cuda gpu, Rows<const T> logits, const ClassTargets& targets, Rows<const T> normalizers,
+                            std::span<const T> dy, double scale, Rows<T> gradient) {
+  cross_entropy_backward(
+      gpu, simt::CrossEntropyGradient<T>{logits.count, logits.width, logits.data, view_of(targets), normalizers.data,
+                                         dy.data(), dy.size() == 1, scale, gradient.data});
 }
 
 }  // namespace
@@ -64,20 +96,19 @@ Rows<const T> score_rows(const Tensor& logits, const Tensor& classes) {
 Tensor cross_entropy(const Tensor& logits, const Tensor& targets, const CrossEntropyOptions& options) {
   require_scores_and_targets(logits, targets, options);
   const auto aim = [options](const Tensor& classes) {
-    return ClassTargets{classes.span<std::int64_t>(), options.ignore_index, options.label_smoothing};
+    return ClassTargets{device_span<std::int64_t>(classes), options.ignore_index, options.label_smoothing};
   };
-  const bool single = options.reduction != Reduction::none;
+  Tensor classes = classes_of(targets);
+  const std::int64_t counted = count_rows(classes, logits.size(-1), options.ignore_index);
+  classes = classes.to(logits.device());
+  const double scale =
+      options.reduction == Reduction::mean ? 1.0 / static_cast<double>(std::max<std::int64_t>(counted, 1)) : 1.0;
   Tensor losses = Tensor::empty(targets.shape(), logits.dtype(), logits.device());
   Tensor normalizers = Tensor::empty({targets.elements(), 2}, logits.dtype(), logits.device());
-  Tensor classes, loss;
-  double scale = 1;
-  on_device("cross_entropy", logits, [&]<typename T>(auto backend, TypeTag<T>) {
-    classes = classes_of(targets);
-    const std::int64_t counted = count_rows(classes, logits.size(-1), options.ignore_index);
-    if (options.reduction == Reduction::mean) scale = 1.0 / static_cast<double>(std::max<std::int64_t>(counted, 1));
-    const double total = cross_entropy<T>(backend, score_rows<T>(logits, classes), aim(classes), losses.span<T>(),
-                                          rows_of<T>(normalizers));
-    loss = single ? full({}, total * scale, logits.dtype()) : losses;
+  Tensor loss;
+  on_any_device("cross_entropy", logits, [&]<typename T>(auto backend, TypeTag<T>) {
+    const Tensor total = row_losses(backend, score_rows<T>(logits, classes), aim(classes), losses, normalizers);
+    loss = options.reduction == Reduction::none ? losses : cast(total * scale, logits.dtype());
   });
 
   // loss = log sum exp x - q . x for each row:  dx = (softmax(x) - q) * dloss
@@ -86,10 +117,10 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& targets, const CrossEnt
                  .saved = {logits, classes, normalizers},
                  .backward = [aim, scale](const BackwardCall& call) -> Gradients {
                    Tensor dx = empty_like(call.saved(0));
-                   on_device("cross_entropy", dx, [&]<typename T>(auto backend, TypeTag<T>) {
-                     cross_entropy_backward<T>(backend, score_rows<T>(call.saved(0), call.saved(1)), aim(call.saved(1)),
-                                               rows_of<T>(call.saved(2)), call.gradient().span<T>(), scale,
-                                               last_axis_rows<T>(dx));
+                   on_any_device("cross_entropy", dx, [&]<typename T>(auto backend, TypeTag<T>) {
+                     cross_entropy_backward(backend, score_rows<T>(call.saved(0), call.saved(1)), aim(call.saved(1)),
+                                            rows_of<T>(call.saved(2)), device_span<T>(call.gradient()), scale,
+                                            last_axis_rows<T>(dx));
                    });
                    return {dx};
                  }},

@@ -49,7 +49,9 @@ Tensor embedding(const Tensor& table, const Tensor& index, const EmbeddingOption
                    const auto sums = [&](auto sum) {
                      return sum("embedding", dy, call.saved(0), shape[0], options.padding_index);
                    };
-                   if (options.sparse_gradient) return {sums(sum_occurring_rows)};
+                   require_rows_still_in_range("embedding", call.saved(0), shape[0]);
+                   const bool on_cpu = dy.device().kind == Device::Kind::cpu;
+                   if (options.sparse_gradient && on_cpu) return {sums(sum_occurring_rows)};
                    return {sums(sum_rows_by_index)};
                  }},
                 rows);

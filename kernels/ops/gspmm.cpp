@@ -67,14 +67,26 @@ Reduced reduced_messages(const Graph& graph, const Message& message, ReduceOp re
   return reduced;
 }
 
+template <typename T>
+void product_gradient(Cpu cpu, const Graph& graph, Rows<const T> messages, Rows<const T> gradient, Rows<T> result) {
+  constexpr auto direction = mp::Direction::by_destination;
+  product_gradient(cpu, mp::edges_by(graph, direction), *mp::traversal_plan(graph, direction), messages, gradient,
+                   result);
+}
+template <typename T>
+void product_gradient(Cuda gpu, const Graph& graph, Rows<const T> messages, Rows<const T> gradient, Rows<T> result) {
+  const auto rows = simt::device_rows(graph, mp::Direction::by_destination, Device::cuda(gpu.device));
+  product_gradient(gpu, simt::ProductGradient<T>{rows->edges().offsets, rows->edges().edge_ids, rows->num_rows(),
+                                                 messages.width, messages.data, gradient.data, result.data});
+}
+
 Tensor product_message_gradient(const Graph& graph, const Message& message, const Tensor& gradient) {
   const Tensor messages = gsddmm(graph, message.op, message.lhs.tensor, message.rhs.tensor,
                                  {.lhs = message.lhs.target, .rhs = message.rhs.target});
   Tensor message_gradient = empty_like(messages);
-  const auto plan = mp::traversal_plan(graph, mp::Direction::by_destination);
-  on_device("gspmm", gradient, [&]<typename T>(auto backend, TypeTag<T>) {
-    product_gradient(backend, mp::edges_by(graph, mp::Direction::by_destination), *plan,
-                     rows_of<T>(std::as_const(messages)), rows_of<T>(gradient), rows_of<T>(message_gradient));
+  on_any_device("gspmm", gradient, [&]<typename T>(auto backend, TypeTag<T>) {
+    product_gradient(backend, graph, rows_of<T>(std::as_const(messages)), rows_of<T>(gradient),
+                     rows_of<T>(message_gradient));
   });
   return message_gradient;
 }

@@ -7,6 +7,10 @@
 #include "bough/ops/arithmetic.h"
 #include "kernels/cpu/arg_reduce.h"
 #include "kernels/cpu/reduce.h"
+#include "kernels/cuda/elements.h"
+#include "kernels/cuda/message_passing.h"
+#include "kernels/device_data.h"
+#include "kernels/on_any_device.h"
 #include "kernels/ops/elementwise.h"
 
 namespace bough {
@@ -71,13 +75,43 @@ void require_elements(const char* where, const Tensor& x, const ReducePlan& plan
       where, fmt::format("there is nothing to take it of: {} has no elements along these axes", to_string(x.shape())));
 }
 
+// The GPU's, with the arguments of the CPU's.
+
+simt::ReduceExtents extents_of(const ReduceShape& shape) { return {shape.outer, shape.reduced, shape.inner}; }
+
+template <typename T>
+void reduce(Cuda gpu, Reduction reduction, const ReduceShape& shape, const T* x, T* result) {
+  constexpr std::array functions{BinaryFunction::add, BinaryFunction::mul, BinaryFunction::maximum,
+                                 BinaryFunction::minimum};
+  reduce(gpu, functions[static_cast<std::size_t>(reduction)], extents_of(shape), x, result);
+}
+
+template <typename T>
+void arg_reduce(Cuda gpu, Reduction extreme, const ReduceShape& shape, const T* x, T* values, std::int64_t* positions) {
+  arg_reduce(gpu, simt::ArgReduce<T>{extreme == Reduction::max, extents_of(shape), x, values, positions});
+}
+
+template <typename T>
+void arg_reduce_gradient(Cuda gpu, const ReduceShape& shape, const std::int64_t* positions, const T* dy, T* dx) {
+  arg_reduce_gradient(gpu, simt::ArgReduceGradient<T>{extents_of(shape), positions, dy, dx});
+}
+
+template <typename T>
+void product_gradient(Cuda gpu, const ReduceShape& shape, const T* x, const T* dy, T* dx) {
+  std::vector<std::int64_t> begins;
+  for (std::int64_t row = 0; row <= shape.outer; ++row) begins.push_back(row * shape.reduced);
+  const Tensor offsets = Tensor::from_vector(begins, {shape.outer + 1}, Device::cuda(gpu.device));
+  product_gradient(
+      gpu, simt::ProductGradient<T>{device_data<std::int64_t>(offsets), nullptr, shape.outer, shape.inner, x, dy, dx});
+}
+
 /// All steps of a reduction; not recorded.
 Tensor reduce_values(const char* where, Reduction reduction, const Tensor& x, const ReducePlan& plan) {
   Tensor values = x.detach();
   for (const ReduceShape& step : plan.steps) {
     Tensor next = Tensor::empty({step.results()}, x.dtype(), x.device());
-    on_device_number(where, x, [&]<typename T>(auto backend, TypeTag<T>) {
-      reduce(backend, reduction, step, values.data<T>(), next.data<T>());
+    on_any_device_number(where, x, [&]<typename T>(auto backend, TypeTag<T>) {
+      reduce(backend, reduction, step, device_data<T>(values), device_data<T>(next));
     });
     values = next;
   }
@@ -90,8 +124,8 @@ Tensor extreme_step(const char* where, Reduction extreme, const Tensor& x, const
                     const Shape& result) {
   Tensor y = Tensor::empty(result, x.dtype(), x.device());
   Tensor positions = Tensor::empty({step.results()}, DType::int64, x.device());
-  on_device_number(where, x, [&]<typename T>(auto backend, TypeTag<T>) {
-    arg_reduce(backend, extreme, step, x.data<T>(), y.data<T>(), positions.data<std::int64_t>());
+  on_any_device_number(where, x, [&]<typename T>(auto backend, TypeTag<T>) {
+    arg_reduce(backend, extreme, step, device_data<T>(x), device_data<T>(y), device_data<std::int64_t>(positions));
   });
   return record({.name = where,
                  .inputs = {x},
@@ -99,8 +133,9 @@ Tensor extreme_step(const char* where, Reduction extreme, const Tensor& x, const
                  .backward = [where, step, from = x.shape()](const BackwardCall& call) -> Gradients {
                    const Tensor &at = call.saved(0), &dy = call.gradient();
                    Tensor dx = Tensor::empty(from, dy.dtype(), dy.device());
-                   on_device(where, dy, [&]<typename T>(auto backend, TypeTag<T>) {
-                     arg_reduce_gradient(backend, step, at.data<std::int64_t>(), dy.data<T>(), dx.data<T>());
+                   on_any_device(where, dy, [&]<typename T>(auto backend, TypeTag<T>) {
+                     arg_reduce_gradient(backend, step, device_data<std::int64_t>(at), device_data<T>(dy),
+                                         device_data<T>(dx));
                    });
                    return {dx};
                  }},
@@ -124,8 +159,8 @@ Tensor extreme(const char* where, Reduction which, const Tensor& x, const Axes& 
 /// One step of prod, recorded. y = x_1 ... x_n:  dx_i = dy times all other x
 Tensor product_step(const Tensor& x, const ReduceShape& step, const Shape& result) {
   Tensor y = Tensor::empty(result, x.dtype(), x.device());
-  on_device_number("prod", x, [&]<typename T>(auto backend, TypeTag<T>) {
-    reduce(backend, Reduction::prod, step, x.data<T>(), y.data<T>());
+  on_any_device_number("prod", x, [&]<typename T>(auto backend, TypeTag<T>) {
+    reduce(backend, Reduction::prod, step, device_data<T>(x), device_data<T>(y));
   });
   return record({.name = "prod",
                  .inputs = {x},
@@ -133,8 +168,8 @@ Tensor product_step(const Tensor& x, const ReduceShape& step, const Shape& resul
                  .backward = [step](const BackwardCall& call) -> Gradients {
                    const Tensor &factors = call.saved(0), &dy = call.gradient();
                    Tensor dx = empty_like(factors);
-                   on_device("prod", dy, [&]<typename T>(auto backend, TypeTag<T>) {
-                     product_gradient(backend, step, factors.data<T>(), dy.data<T>(), dx.data<T>());
+                   on_any_device("prod", dy, [&]<typename T>(auto backend, TypeTag<T>) {
+                     product_gradient(backend, step, device_data<T>(factors), device_data<T>(dy), device_data<T>(dx));
                    });
                    return {dx};
                  }},
@@ -195,8 +230,9 @@ Tensor argmax(const Tensor& x, int axis, const ReduceOptions& options) {
   for (int i = resolved + 1; i < x.rank(); ++i) step.inner *= x.size(i);
   Tensor values = Tensor::empty({step.results()}, x.dtype(), x.device());
   Tensor positions = Tensor::empty(plan.result, DType::int64, x.device());
-  on_device_number("argmax", x, [&]<typename T>(auto backend, TypeTag<T>) {
-    arg_reduce(backend, Reduction::max, step, x.data<T>(), values.data<T>(), positions.data<std::int64_t>());
+  on_any_device_number("argmax", x, [&]<typename T>(auto backend, TypeTag<T>) {
+    arg_reduce(backend, Reduction::max, step, device_data<T>(x), device_data<T>(values),
+               device_data<std::int64_t>(positions));
   });
   return positions;
 }
@@ -210,8 +246,8 @@ Tensor broadcast_to(const Tensor& x, const Shape& shape) {
                                                  to_string(x.shape()), to_string(shape)));
   }
   Tensor y = Tensor::empty(shape, x.dtype(), x.device());
-  on_device_any_type("broadcast_to", x, [&]<typename T>(auto backend, TypeTag<T>) {
-    repeat(backend, plan_broadcast<1>(shape, {x.shape()}), x.data<T>(), y.data<T>());
+  on_any_device_any_type(x, [&]<typename T>(auto backend, TypeTag<T>) {
+    repeat(backend, plan_broadcast<1>(shape, {x.shape()}), device_data<T>(x), device_data<T>(y));
   });
   // y = x, repeated:  dx = sum of dy over the repetitions
   return record({.name = "broadcast_to",

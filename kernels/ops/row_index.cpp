@@ -35,12 +35,16 @@ void require_integers(std::string_view where, std::string_view name, const Tenso
 }
 
 void require_rows_in_range(std::string_view where, const Tensor& index, std::int64_t num_rows) {
-  visit_integers(index, [&](auto entries) {
+  visit_integers(index.detach().to(Device::cpu()), [&](auto entries) {
     const std::int64_t position = first_outside(entries, num_rows);
     if (position == static_cast<std::int64_t>(entries.size())) return;
     throw IndexError(where, fmt::format("index {} at position {} is outside the {} rows; rows count from 0",
                                         entries[position], position, num_rows));
   });
+}
+
+void require_rows_still_in_range(std::string_view where, const Tensor& index, std::int64_t num_rows) {
+  if (index.device().kind == Device::Kind::cpu) require_rows_in_range(where, index, num_rows);
 }
 
 }  // namespace bough

@@ -4,10 +4,10 @@
 
 #include "bough/autograd/autograd.h"
 #include "kernels/cpu/edge_softmax.h"
-#include "kernels/cpu/gspmm.h"
 #include "kernels/cpu/gspmm_product_gradient.h"
 #include "kernels/cpu/segment.h"
-#include "kernels/on_device.h"
+#include "kernels/on_any_device.h"
+#include "kernels/ops/message_passes.h"
 #include "kernels/views.h"
 
 namespace bough {
@@ -23,7 +23,8 @@ void require_segments(std::string_view where, const Tensor& values, const Tensor
                                         to_string(offsets.shape())));
   }
   require_same_device(where, {values, offsets});
-  const std::span<const std::int64_t> entries = offsets.span<std::int64_t>();
+  const Tensor here = offsets.detach().to(Device::cpu());
+  const std::span<const std::int64_t> entries = here.span<std::int64_t>();
   std::int64_t previous = 0;
   for (std::size_t i = 0; i < entries.size(); ++i) {
     if (entries[i] < previous || entries[i] > values.size(0) || (i == 0 && entries[i] != 0)) {
@@ -38,30 +39,98 @@ void require_segments(std::string_view where, const Tensor& values, const Tensor
   }
 }
 
+std::int64_t count_of(const Tensor& offsets) { return offsets.elements() - 1; }
+
 mp::Adjacency segments_of(const Tensor& offsets) {
-  return {.offsets = offsets.data<std::int64_t>(), .rows = offsets.elements() - 1};
+  return {.offsets = offsets.data<std::int64_t>(), .rows = count_of(offsets)};
+}
+mp::TraversalPlan plan_of(const Tensor& offsets) { return mp::make_plan(offsets.span<std::int64_t>()); }
+
+/// Segments as the rows of a graph on a GPU. They are shared out among warps on the host, which waits for the offsets.
+simt::DeviceRows device_segments(const Tensor& offsets) {
+  const Tensor here = offsets.to(Device::cpu());
+  return simt::DeviceRows({here.span<std::int64_t>(), {}, {}}, {}, offsets.device());
 }
 
-Tensor reduce_gradient(ReduceOp reduce, const Tensor& gradient, const Tensor& offsets, const Tensor& values,
-                       const Tensor& winners) {
-  Tensor result =
-      Tensor::empty(gradient.shape().with(0, offsets.span<std::int64_t>().back()), gradient.dtype(), gradient.device());
+template <typename T>
+void reduce_segments(Cpu cpu, const Tensor& offsets, const MessageArguments<T>& message, ReduceOp reduce,
+                     const mp::RowResults<T>& results) {
+  const mp::TraversalPlan plan = plan_of(offsets);
+  gspmm(cpu,
+        GspmmArguments<T>{
+            .edges = segments_of(offsets), .plan = plan, .message = message, .reduce = reduce, .results = results});
+}
+template <typename T>
+void reduce_segments(Cuda gpu, const Tensor& offsets, const MessageArguments<T>& message, ReduceOp reduce,
+                     const mp::RowResults<T>& results) {
+  const simt::DeviceRows segments = device_segments(offsets);
+  gspmm(gpu, segments.rows(), simt::EdgeView{.offsets = segments.edges().offsets}, message_call(message), reduce,
+        simt::GspmmResults<T>{.rows = results.rows, .winners = results.winners, .empty = results.empty});
+}
+
+/// What flows back into the values of a product.
+template <typename T>
+void product_gradient(Cpu cpu, const Tensor& offsets, Rows<const T> values, Rows<const T> gradient, Rows<T> result) {
+  product_gradient(cpu, segments_of(offsets), plan_of(offsets), values, gradient, result);
+}
+template <typename T>
+void product_gradient(Cuda gpu, const Tensor& offsets, Rows<const T> values, Rows<const T> gradient, Rows<T> result) {
+  product_gradient(gpu, simt::ProductGradient<T>{device_data<std::int64_t>(offsets), nullptr, count_of(offsets),
+                                                 values.width, values.data, gradient.data, result.data});
+}
+
+/// What flows back into the values of any other reduction.
+template <typename T>
+void spread_gradient(Cpu cpu, const Tensor& offsets, Rows<const T> gradient, const std::int32_t* winners, bool mean,
+                     Rows<T> result) {
+  spread_segments(
+      cpu, SegmentGradient<T>{.segments = segments_of(offsets), .gradient = gradient, .winners = winners, .mean = mean},
+      result);
+}
+template <typename T>
+void spread_gradient(Cuda gpu, const Tensor& offsets, Rows<const T> gradient, const std::int32_t* winners, bool mean,
+                     Rows<T> result) {
+  spread_segments(gpu, simt::SpreadSegments<T>{device_data<std::int64_t>(offsets), count_of(offsets), result.count,
+                                               result.width, gradient.data, winners, mean, result.data});
+}
+
+Tensor reduce_gradient(ReduceOp reduce, std::int64_t num_rows, const Tensor& gradient, const Tensor& offsets,
+                       const Tensor& values, const Tensor& winners) {
+  Tensor result = Tensor::empty(gradient.shape().with(0, num_rows), gradient.dtype(), gradient.device());
   if (result.elements() == 0) return result;
-  on_device("segment_reduce", gradient, [&]<typename T>(auto backend, TypeTag<T>) {
-    const mp::Adjacency segments = segments_of(offsets);
+  on_any_device("segment_reduce", gradient, [&]<typename T>(auto backend, TypeTag<T>) {
     if (reduce == ReduceOp::prod) {
-      product_gradient(backend, segments, mp::make_plan(offsets.span<std::int64_t>()), rows_of<T>(values),
-                       rows_of<T>(gradient), rows_of<T>(result));
+      product_gradient(backend, offsets, rows_of<T>(values), rows_of<T>(gradient), rows_of<T>(result));
     } else {
-      spread_segments(backend,
-                      SegmentGradient<T>{.segments = segments,
-                                         .gradient = rows_of<T>(gradient),
-                                         .winners = winners.defined() ? winners.data<std::int32_t>() : nullptr,
-                                         .mean = reduce == ReduceOp::mean},
+      spread_gradient(backend, offsets, rows_of<T>(gradient),
+                      winners.defined() ? device_data<std::int32_t>(winners) : nullptr, reduce == ReduceOp::mean,
                       rows_of<T>(result));
     }
   });
   return result;
+}
+
+template <typename T>
+void normalize(Cpu cpu, const Tensor& offsets, Rows<const T> values, Rows<T> weights) {
+  edge_softmax(cpu, segments_of(offsets), plan_of(offsets), values, weights);
+}
+template <typename T>
+void normalize(Cuda gpu, const Tensor& offsets, Rows<const T> values, Rows<T> weights) {
+  const simt::DeviceRows segments = device_segments(offsets);
+  edge_softmax(gpu, segments.rows(), segments.num_rows(), nullptr, values.width,
+               simt::SoftmaxForward<T>{values.data, weights.data});
+}
+
+template <typename T>
+void normalize_backward(Cpu cpu, const Tensor& offsets, Rows<const T> weights, Rows<const T> gradient, Rows<T> result) {
+  edge_softmax_backward(cpu, segments_of(offsets), plan_of(offsets), weights, gradient, result);
+}
+template <typename T>
+void normalize_backward(Cuda gpu, const Tensor& offsets, Rows<const T> weights, Rows<const T> gradient,
+                        Rows<T> result) {
+  const simt::DeviceRows segments = device_segments(offsets);
+  edge_softmax_backward(gpu, segments.rows(), segments.num_rows(), nullptr, weights.width,
+                        simt::SoftmaxBackward<T>{weights.data, gradient.data, result.data});
 }
 
 }  // namespace
@@ -83,36 +152,32 @@ Tensor segment_reduce(const Tensor& values, const Tensor& offsets, ReduceOp redu
   if (result.elements() > 0) {
     const std::vector<Shape> shapes(2, row);
     const mp::FeatureLayout layout = mp::line_up(row, shapes);
-    const mp::TraversalPlan plan = mp::make_plan(offsets.span<std::int64_t>());
-    on_device("segment_reduce", values, [&]<typename T>(auto backend, TypeTag<T>) {
-      gspmm(backend,
-            GspmmArguments<T>{
-                .edges = segments_of(offsets),
-                .plan = plan,
-                .message = {.op = BinaryOp::copy_lhs, .lhs = {values.data<T>(), mp::End::edge}, .layout = &layout},
-                .reduce = reduce,
-                .results = {.rows = result.data<T>(),
-                            .width = row.elements(),
-                            .winners = winners.defined() ? winners.data<std::int32_t>() : nullptr,
-                            .empty = static_cast<T>(options.empty_value)}});
+    on_any_device("segment_reduce", values, [&]<typename T>(auto backend, TypeTag<T>) {
+      reduce_segments<T>(backend, offsets,
+                         {.op = BinaryOp::copy_lhs, .lhs = {device_data<T>(values), mp::End::edge}, .layout = &layout},
+                         reduce,
+                         {.rows = device_data<T>(result),
+                          .width = row.elements(),
+                          .winners = winners.defined() ? device_data<std::int32_t>(winners) : nullptr,
+                          .empty = static_cast<T>(options.empty_value)});
     });
   }
   // y[s] = reduce of x[i] over the segment: dx[i] = dy[s], shared out as the reduction says
-  return record({.name = "segment_reduce",
-                 .inputs = {values},
-                 .saved = {offsets, reduce == ReduceOp::prod ? values : Tensor{}, winners},
-                 .backward = [reduce](const BackwardCall& call) -> Gradients {
-                   return {reduce_gradient(reduce, call.gradient(), call.saved(0), call.saved(1), call.saved(2))};
-                 }},
-                result);
+  return record(
+      {.name = "segment_reduce",
+       .inputs = {values},
+       .saved = {offsets, reduce == ReduceOp::prod ? values : Tensor{}, winners},
+       .backward = [reduce, num_rows = values.size(0)](const BackwardCall& call) -> Gradients {
+         return {reduce_gradient(reduce, num_rows, call.gradient(), call.saved(0), call.saved(1), call.saved(2))};
+       }},
+      result);
 }
 
 Tensor segment_softmax(const Tensor& values, const Tensor& offsets) {
   require_segments("segment_softmax", values, offsets);
   Tensor weights = empty_like(values);
-  on_device("segment_softmax", values, [&]<typename T>(auto backend, TypeTag<T>) {
-    edge_softmax(backend, segments_of(offsets), mp::make_plan(offsets.span<std::int64_t>()), rows_of<T>(values),
-                 rows_of<T>(weights));
+  on_any_device("segment_softmax", values, [&]<typename T>(auto backend, TypeTag<T>) {
+    normalize(backend, offsets, rows_of<T>(values), rows_of<T>(weights));
   });
   // y = exp(x) / sum exp(x):  dx = y (dy - sum y dy)
   return record({.name = "segment_softmax",
@@ -120,11 +185,10 @@ Tensor segment_softmax(const Tensor& values, const Tensor& offsets) {
                  .saved = {weights, offsets},
                  .backward = [](const BackwardCall& call) -> Gradients {
                    const Tensor& y = call.saved(0);
-                   const Tensor& segments = call.saved(1);
                    Tensor dx = empty_like(y);
-                   on_device("segment_softmax", y, [&]<typename T>(auto backend, TypeTag<T>) {
-                     edge_softmax_backward(backend, segments_of(segments), mp::make_plan(segments.span<std::int64_t>()),
-                                           rows_of<T>(y), rows_of<T>(call.gradient()), rows_of<T>(dx));
+                   on_any_device("segment_softmax", y, [&]<typename T>(auto backend, TypeTag<T>) {
+                     normalize_backward(backend, call.saved(1), rows_of<T>(y), rows_of<T>(call.gradient()),
+                                        rows_of<T>(dx));
                    });
                    return {dx};
                  }},

@@ -2,7 +2,9 @@
 
 #include "bough/autograd/autograd.h"
 #include "kernels/cpu/softmax.h"
-#include "kernels/on_device.h"
+#include "kernels/cuda/elements.h"
+#include "kernels/device_data.h"
+#include "kernels/on_any_device.h"
 
 namespace bough {
 namespace {
@@ -16,22 +18,51 @@ AxisExtents around_axis(const char* where, const Shape& shape, int axis) {
   return extents;
 }
 
+// The GPU's, with the arguments of the CPU's.
+
+template <typename T>
+simt::AxisSoftmax<T> lines_of(const AxisExtents& extents, bool logarithm, const T* x, T* y) {
+  return {{{extents.outer, extents.length, extents.inner}}, logarithm, x, y};
+}
+template <typename T>
+simt::AxisSoftmaxGradient<T> lines_of(const AxisExtents& extents, bool logarithm, const T* y, const T* dy, T* dx) {
+  return {{{extents.outer, extents.length, extents.inner}}, logarithm, y, dy, dx};
+}
+
+template <typename T>
+void softmax(Cuda gpu, const AxisExtents& extents, const T* x, T* y) {
+  axis_softmax(gpu, lines_of(extents, false, x, y));
+}
+template <typename T>
+void softmax_backward(Cuda gpu, const AxisExtents& extents, const T* y, const T* dy, T* dx) {
+  axis_softmax_gradient(gpu, lines_of(extents, false, y, dy, dx));
+}
+template <typename T>
+void log_softmax(Cuda gpu, const AxisExtents& extents, const T* x, T* y) {
+  axis_softmax(gpu, lines_of(extents, true, x, y));
+}
+template <typename T>
+void log_softmax_backward(Cuda gpu, const AxisExtents& extents, const T* y, const T* dy, T* dx) {
+  axis_softmax_gradient(gpu, lines_of(extents, true, y, dy, dx));
+}
+
 }  // namespace
 
 Tensor softmax(const Tensor& x, int axis) {
   const AxisExtents extents = around_axis("softmax", x.shape(), axis);
   Tensor y = empty_like(x);
-  on_device("softmax", x,
-            [&]<typename T>(auto backend, TypeTag<T>) { softmax(backend, extents, x.data<T>(), y.data<T>()); });
+  on_any_device("softmax", x, [&]<typename T>(auto backend, TypeTag<T>) {
+    softmax(backend, extents, device_data<T>(x), device_data<T>(y));
+  });
   // y = softmax(x):  dx = y * (dy - sum(y * dy))
   return record({.name = "softmax",
                  .inputs = {x},
                  .saved = {y},
                  .backward = [extents](const BackwardCall& call) -> Gradients {
                    Tensor dx = empty_like(call.gradient());
-                   on_device("softmax", dx, [&]<typename T>(auto backend, TypeTag<T>) {
-                     softmax_backward<T>(backend, extents, call.saved(0).data<T>(), call.gradient().data<T>(),
-                                         dx.data<T>());
+                   on_any_device("softmax", dx, [&]<typename T>(auto backend, TypeTag<T>) {
+                     softmax_backward(backend, extents, device_data<T>(call.saved(0)), device_data<T>(call.gradient()),
+                                      device_data<T>(dx));
                    });
                    return {dx};
                  }},
@@ -41,17 +72,18 @@ Tensor softmax(const Tensor& x, int axis) {
 Tensor log_softmax(const Tensor& x, int axis) {
   const AxisExtents extents = around_axis("log_softmax", x.shape(), axis);
   Tensor y = empty_like(x);
-  on_device("log_softmax", x,
-            [&]<typename T>(auto backend, TypeTag<T>) { log_softmax(backend, extents, x.data<T>(), y.data<T>()); });
+  on_any_device("log_softmax", x, [&]<typename T>(auto backend, TypeTag<T>) {
+    log_softmax(backend, extents, device_data<T>(x), device_data<T>(y));
+  });
   // y = x - log sum exp x:  dx = dy - exp(y) * sum(dy)
   return record({.name = "log_softmax",
                  .inputs = {x},
                  .saved = {y},
                  .backward = [extents](const BackwardCall& call) -> Gradients {
                    Tensor dx = empty_like(call.gradient());
-                   on_device("log_softmax", dx, [&]<typename T>(auto backend, TypeTag<T>) {
-                     log_softmax_backward<T>(backend, extents, call.saved(0).data<T>(), call.gradient().data<T>(),
-                                             dx.data<T>());
+                   on_any_device("log_softmax", dx, [&]<typename T>(auto backend, TypeTag<T>) {
+                     log_softmax_backward(backend, extents, device_data<T>(call.saved(0)),
+                                          device_data<T>(call.gradient()), device_data<T>(dx));
                    });
                    return {dx};
                  }},

@@ -162,7 +162,7 @@ Tensor GraphSelfAttention::edge_weights(const Tensor& distances) const {
   Tensor far = Tensor::empty({options_.soft_span->max_span + 1, 1});
   for (std::int64_t x = 0; x < far.size(0); ++x)
     far.data<float>()[x] = static_cast<float>(ramp) - static_cast<float>(x);
-  return gather_rows(clamp((reach() + far) / ramp, 0, 1), distances);
+  return gather_rows(clamp((reach() + far.to(span_logits.device())) / ramp, 0, 1), distances);
 }
 
 }  // namespace bough::nn

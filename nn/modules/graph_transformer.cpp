@@ -71,7 +71,7 @@ Tensor GraphTransformerLayer::forward(const Graph& graph, const Tensor& h) const
 Tensor GraphTransformerLayer::forward(const LayerView& view, const Tensor& sources) const {
   const bool whole = !view.graph.is_bipartite();
   return update(std::span(&view.graph, 1), sources,
-                {.destinations = whole ? Tensor() : index_tensor(view.destination_rows)});
+                {.destinations = whole ? Tensor() : index_tensor(view.destination_rows).to(sources.device())});
 }
 
 Tensor GraphTransformerLayer::forward(const Round& round, Tensor held, const Tensor& outside) const {
@@ -136,7 +136,7 @@ Tensor GraphTransformer::forward(const NeededNodes& needed, const Tensor& h) con
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     state = run(*layers_[i], options_.checkpoint_layers, needed.layers[i], state);
   }
-  return finish(gather_rows(state, index_tensor(needed.readout_rows)));
+  return finish(gather_rows(state, index_tensor(needed.readout_rows).to(state.device())));
 }
 
 void GraphTransformer::require_fit(const Rounds& rounds, const Tensor& tokens) const {

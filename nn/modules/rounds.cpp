@@ -266,6 +266,21 @@ void add_bipartite_rounds(const AttentionGraph& graph, const RoundsOptions& opti
 
 }  // namespace
 
+Rounds Rounds::to(Device device) const {
+  Rounds moved = *this;
+  const auto move = [device](Tensor& rows) {
+    if (rows.defined()) rows = rows.to(device);
+  };
+  for (auto& stages : moved.layers) {
+    for (Round& round : stages) {
+      for (Tensor* rows : {&round.source_rows, &round.updated_rows, &round.next_rows, &round.distances}) move(*rows);
+    }
+  }
+  move(moved.remembered_rows);
+  for (Tensor& rows : moved.readout_rows) move(rows);
+  return moved;
+}
+
 Rounds make_rounds(const AttentionGraph& graph, const RoundsOptions& options) {
   constexpr const char* where = "make_rounds";
   if (options.layers < 1 || options.layers > 10000) {

@@ -49,9 +49,9 @@ std::array<double, 4> box_muller(std::array<std::uint32_t, 4> bits) {
 Tensor empty_like(const Tensor& like) { return Tensor::empty(like.shape(), like.dtype(), like.device()); }
 
 Tensor full(const Shape& shape, double value, DType dtype, Device device) {
-  Tensor result = Tensor::empty(shape, dtype);
+  Tensor result = Tensor::empty(shape, dtype, device);
   result.fill(value);
-  return result.to(device);
+  return result;
 }
 
 Tensor zeros(const Shape& shape, DType dtype, Device device) { return full(shape, 0, dtype, device); }

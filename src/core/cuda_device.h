@@ -15,6 +15,8 @@ void* cuda_allocate(int device, std::size_t bytes);
 void cuda_free(int device, void* address) noexcept;
 enum class CopyDirection { host_to_device, device_to_host, device_to_device };
 void cuda_copy(int device, void* target, const void* source, std::size_t bytes, CopyDirection direction);
+/// count copies of an element of `size` bytes (1, 4 or 8) into memory of the device. Does not wait for it.
+void cuda_fill(int device, void* target, const void* element, std::size_t size, std::int64_t count);
 /// target[i] += scale * source[i], both on the device. float and double.
 template <typename T>
 void cuda_accumulate(int device, const T* source, T scale, T* target, std::int64_t count);

@@ -230,13 +230,12 @@ Tensor Tensor::detach() const {
 
 Tensor& Tensor::fill(double value) {
   TensorBody& body = writable_body("fill", *this);
-  if (body.storage->device().kind != Device::Kind::cpu) {
-    copy_elements(*full(body.shape, value, body.dtype).body(), body);
-    body.storage->count_write();
-    return *this;
-  }
+  const Device device = body.storage->device();
   visit_dtype(body.dtype, [&]<typename T>(TypeTag<T>) {
     const T element = static_cast<T>(value);
+    if (device.kind != Device::Kind::cpu) {
+      return cuda_fill(device.index, body.bytes(), &element, sizeof(T), elements());
+    }
     T* out = data<T>();
     parallel_chunks(elements(), 1 << 18,
                     [&](std::int64_t begin, std::int64_t end) { std::fill(out + begin, out + end, element); });

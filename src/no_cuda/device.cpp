@@ -15,6 +15,7 @@ int cuda_device_count() noexcept { return 0; }
 void* cuda_allocate(int, std::size_t) { no_cuda(); }
 void cuda_free(int, void*) noexcept {}
 void cuda_copy(int, void*, const void*, std::size_t, CopyDirection) { no_cuda(); }
+void cuda_fill(int, void*, const void*, std::size_t, std::int64_t) { no_cuda(); }
 template <typename T>
 void cuda_accumulate(int, const T*, T, T*, std::int64_t) {
   no_cuda();

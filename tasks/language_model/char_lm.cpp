@@ -84,7 +84,7 @@ CharLmRun::CharLmRun(const runner::RunSettings& settings, const TextSplits& spli
       vocabulary_(Vocabulary::of({splits.train, splits.valid, splits.test})),
       seeded_(static_cast<std::uint64_t>(settings.train.integer("seed"))),
       generator_(generators().make(settings.graph)),
-      graph_(*generator_, shape_.length, shape_.count, settings.model.integer("layers")),
+      graph_(*generator_, shape_.length, shape_.count, settings.model.integer("layers"), device_),
       model_options_(character_model_options(
           settings.model, vocabulary_.size(),
           {generator_->num_relations(shape_.length), graph_.stages(), graph_.rounds().soft_span})),

@@ -6,8 +6,8 @@
 
 namespace bough {
 
-TokenGraph::TokenGraph(const GraphGenerator& generator, std::int64_t length, std::int64_t windows,
-                       std::int64_t layers) {
+TokenGraph::TokenGraph(const GraphGenerator& generator, std::int64_t length, std::int64_t windows, std::int64_t layers,
+                       Device device) {
   const AttentionGraph one = generator.build({.length = length, .causal = true});
   if (one.graph.is_bipartite()) {
     throw ConfigError("char_lm",
@@ -18,7 +18,7 @@ TokenGraph::TokenGraph(const GraphGenerator& generator, std::int64_t length, std
   num_edges_ = one.graph.num_edges();
   num_nodes_ = one.graph.num_nodes();
   const std::vector<std::int64_t> lengths(static_cast<std::size_t>(windows), length);
-  rounds_ = nn::make_rounds(build_batch(generator, lengths, true), {.layers = layers});
+  rounds_ = nn::make_rounds(build_batch(generator, lengths, true), {.layers = layers}).to(device);
 }
 
 std::int64_t TokenGraph::computed_nodes() const {

@@ -12,8 +12,9 @@ namespace bough {
 class TokenGraph {
  public:
   /// ConfigError if the pattern has no causal form, or reads states of earlier windows, which windows cut from anywhere
-  /// do not have.
-  TokenGraph(const GraphGenerator& generator, std::int64_t length, std::int64_t windows, std::int64_t layers);
+  /// do not have. `device` is where the model is.
+  TokenGraph(const GraphGenerator& generator, std::int64_t length, std::int64_t windows, std::int64_t layers,
+             Device device = Device::cpu());
 
   const nn::Rounds& rounds() const { return rounds_; }
   std::int64_t stages() const { return static_cast<std::int64_t>(rounds_.layers.front().size()); }

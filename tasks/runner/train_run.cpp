@@ -34,7 +34,8 @@ class Training {
         log_every_(
             request.run->checked.train.optional_integer("log_every").value_or(std::max<std::int64_t>(1, steps_ / 100))),
         checkpoint_seconds_(request.run->checked.train.number("checkpoint_seconds")),
-        checkpoint_((std::filesystem::path(request.folder) / checkpoint_file).string()) {}
+        checkpoint_((std::filesystem::path(request.folder) / checkpoint_file).string()),
+        device_(request.run->checked.device) {}
 
   RunResult run() {
     try {
@@ -61,6 +62,7 @@ class Training {
   std::int64_t steps_, evaluate_every_, log_every_;
   double checkpoint_seconds_;
   std::string checkpoint_;
+  Device device_;
   double loss_sum_ = 0;  // since the last record
   std::int64_t loss_count_ = 0;
   double last_loss_ = 0, metric_ = std::numeric_limits<double>::quiet_NaN();
@@ -70,7 +72,7 @@ class Training {
 };
 
 void Training::train() {
-  reset_peak_memory();
+  reset_peak_memory(device_);
   std::filesystem::create_directories(request_.folder);
   run_ = request_.task->start(request_.run->checked);
   result_.facts = run_->facts();
@@ -94,7 +96,7 @@ void Training::train() {
     report_progress(step == steps_);
     if (seconds_since(last_save_) >= checkpoint_seconds_) save();
   }
-  result_.peak_memory_bytes = std::max(result_.peak_memory_bytes, memory_statistics().bytes_peak);
+  result_.peak_memory_bytes = std::max(result_.peak_memory_bytes, memory_statistics(device_).bytes_peak);
   if (result_.steps_done < steps_) return save();
 
   result_.metrics = run_->validate();
@@ -150,7 +152,7 @@ void Training::report_progress(bool now) {
                         .loss = loss_count_ > 0 ? loss_sum_ / static_cast<double>(loss_count_) : last_loss_,
                         .metric = metric_,
                         .tokens_per_second = result_.tokens_per_second,
-                        .memory_bytes = memory_statistics().bytes_peak,
+                        .memory_bytes = memory_statistics(device_).bytes_peak,
                         .seconds_left = per_step * static_cast<double>(steps_ - result_.steps_done)});
 }
 

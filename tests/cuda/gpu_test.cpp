@@ -1,8 +1,5 @@
 #include <gtest/gtest.h>
 
-#include <functional>
-
-#include "bough/core/device.h"
 #include "bough/core/memory.h"
 #include "bough/ops/activation.h"
 #include "bough/ops/arithmetic.h"
@@ -12,47 +9,20 @@
 #include "bough/ops/gspmm.h"
 #include "bough/ops/layer_norm.h"
 #include "bough/ops/matmul.h"
+#include "tests/cuda/same_as_cpu.h"
 #include "tests/kernels/graph_attention_cases.h"
-#include "tests/support/compare.h"
 
-/// What runs on a GPU, against the CPU. Without one every test says so by name and does nothing.
+/// Graph and dense operations on a GPU, against the CPU.
 namespace bough {
 namespace {
 
 using test::all_extras;
 using test::attention_case;
 using test::AttentionCase;
+using test::expect_same_as_cpu;
 using test::with_types;
 
-class Gpu : public testing::Test {
- protected:
-  void SetUp() override {
-    if (Device::cuda_if_available() == Device::cpu()) GTEST_SKIP() << "skipped: no GPU";
-  }
-};
-
-/// f gives a tensor from some inputs: the result and all gradients on the GPU against those on the CPU.
-void expect_same_as_cpu(const std::vector<Tensor>& inputs, const std::function<Tensor(const std::vector<Tensor>&)>& f) {
-  struct Outcome {
-    Tensor result;
-    std::vector<Tensor> gradients;
-  };
-  const auto run_on = [&](Device device) {
-    std::vector<Tensor> leaves;
-    for (const Tensor& input : inputs) leaves.push_back(input.clone().to(device).set_requires_grad(true));
-    const Tensor result = f(leaves);
-    result.backward({.gradient = test::random_tensor(result.shape(), result.dtype(), 20).to(device)});
-    Outcome outcome{result.detach().to(Device::cpu()), {}};
-    for (const Tensor& leaf : leaves) outcome.gradients.push_back(leaf.grad().to(Device::cpu()));
-    return outcome;
-  };
-  const Outcome gpu = run_on(Device::cuda()), cpu = run_on(Device::cpu());
-  test::expect_close(gpu.result, cpu.result);
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    SCOPED_TRACE(i);
-    test::expect_close(gpu.gradients[i], cpu.gradients[i]);
-  }
-}
+class Gpu : public test::GpuTest {};
 
 void expect_same_as_cpu(AttentionCase c) {
   std::vector<Tensor> inputs;

@@ -34,6 +34,10 @@ struct Rounds {
   Tensor remembered_rows;            ///< of outside rows and rows held: the outside rows for the next segment
   std::vector<Tensor> readout_rows;  ///< where the read-out nodes stand after each layer
   std::optional<SoftSpan> soft_span;
+
+  /// The same with all row lists on a device, for a model whose parameters are there. Graphs are shared: their kernels
+  /// copy what they need when they first run.
+  Rounds to(Device device) const;
 };
 
 struct RoundsOptions {

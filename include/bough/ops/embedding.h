@@ -9,7 +9,7 @@ namespace bough {
 
 struct EmbeddingOptions {
   /// The gradient of the table as RowGradient: only the rows that were looked up, ascending, each once. Without it a
-  /// tensor of the table's shape.
+  /// tensor of the table's shape, and so always on a GPU.
   bool sparse_gradient = false;
   /// A row that is looked up like any other but never gets a gradient.
   std::optional<std::int64_t> padding_index = {};

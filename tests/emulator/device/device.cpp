@@ -13,14 +13,20 @@ namespace bough {
 namespace emulator {
 namespace {
 
-/// All regions, and how many want to access them.
+/// One range of addresses for everything, so that a single call protects it, and how many want to access it.
 struct DeviceMemory {
+  static constexpr std::size_t capacity = std::size_t{4} << 30;
+
   std::mutex mutex;
-  std::map<void*, std::size_t> regions;
+  std::byte* start =
+      static_cast<std::byte*>(mmap(nullptr, capacity, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+  std::size_t used = 0;
+  std::map<void*, std::size_t> taken;
+  std::multimap<std::size_t, void*> free;
   int accesses = 0;
 
   void protect(int protection) {
-    for (const auto& [address, bytes] : regions) mprotect(address, bytes, protection);
+    if (used > 0) mprotect(start, used, protection);
   }
 };
 
@@ -49,26 +55,43 @@ int cuda_device_count() noexcept { return 1; }
 
 void* cuda_allocate(int, std::size_t bytes) {
   const std::size_t pages = (bytes + 4095) / 4096 * 4096;
-  void* address = mmap(nullptr, pages, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (address == MAP_FAILED) return nullptr;
-  std::memset(address, 0xFF, pages);  // what nobody has written is NaN
   emulator::DeviceMemory& memory = emulator::device_memory();
-  const std::scoped_lock lock(memory.mutex);
-  memory.regions[address] = pages;
-  if (memory.accesses == 0) mprotect(address, pages, PROT_NONE);
+  void* address = nullptr;
+  {
+    const std::scoped_lock lock(memory.mutex);
+    if (const auto known = memory.free.find(pages); known != memory.free.end()) {
+      address = known->second;
+      memory.free.erase(known);
+    } else {
+      if (memory.start == MAP_FAILED || pages > memory.capacity - memory.used) return nullptr;
+      address = memory.start + memory.used;
+      memory.used += pages;
+      if (memory.accesses > 0) memory.protect(PROT_READ | PROT_WRITE);
+    }
+    memory.taken[address] = pages;
+  }
+  const emulator::DeviceAccess access;
+  std::memset(address, 0xFF, pages);  // what nobody has written is NaN
   return address;
 }
 
 void cuda_free(int, void* address) noexcept {
   emulator::DeviceMemory& memory = emulator::device_memory();
   const std::scoped_lock lock(memory.mutex);
-  munmap(address, memory.regions[address]);
-  memory.regions.erase(address);
+  memory.free.emplace(memory.taken[address], address);
+  memory.taken.erase(address);
 }
 
 void cuda_copy(int, void* target, const void* source, std::size_t bytes, CopyDirection) {
   const emulator::DeviceAccess access;
   std::memmove(target, source, bytes);
+}
+
+void cuda_fill(int, void* target, const void* element, std::size_t size, std::int64_t count) {
+  const emulator::DeviceAccess access;
+  for (std::int64_t i = 0; i < count; ++i) {
+    std::memcpy(static_cast<std::byte*>(target) + static_cast<std::size_t>(i) * size, element, size);
+  }
 }
 
 template <typename T>

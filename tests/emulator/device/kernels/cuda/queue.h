@@ -16,7 +16,9 @@ class Queue {
   template <typename Body>
   void launch(const simt::Launch& launch, const Body& body) {
     const emulator::DeviceAccess access;
-    queue_.launch(launch, body);
+    // One for all launches of a thread: making its fibers is most of a small one. Nobody asks for what they count.
+    thread_local emulator::Queue queue(emulator::Order::ascending, emulator::Counting::off);
+    queue.launch(launch, body);
   }
   template <typename T>
   Scratch<T> scratch(std::int64_t count) {
@@ -32,7 +34,6 @@ class Queue {
 
  private:
   int device_;
-  emulator::Queue queue_;
 };
 
 }  // namespace bough::cuda

@@ -1,0 +1,47 @@
+#include "kernels/cuda/queue.h"
+#include "kernels/cuda/training.h"
+#include "kernels/simt/optimizer_step.h"
+
+namespace bough {
+namespace {
+
+template <typename Piece>
+std::int64_t count_of(std::span<const Piece> pieces) {
+  return static_cast<std::int64_t>(pieces.size());
+}
+
+}  // namespace
+
+template <typename T>
+void sum_rows(Cuda gpu, const simt::GroupedIndex& index, std::int64_t width, const T* values, T* sums) {
+  cuda::Queue queue(gpu.device);
+  simt::sum_rows(queue, index, width, values, sums);
+}
+
+template <typename T>
+void adam_update(Cuda gpu, std::span<const AdamPiece<T>> pieces, const AdamStep& step) {
+  cuda::Queue queue(gpu.device);
+  simt::adam_update<T>(queue, queue.upload(pieces).data(), count_of(pieces), step);
+}
+
+template <typename T>
+void sgd_update(Cuda gpu, std::span<const SgdPiece<T>> pieces, const SgdStep& step) {
+  cuda::Queue queue(gpu.device);
+  simt::sgd_update<T>(queue, queue.upload(pieces).data(), count_of(pieces), step);
+}
+
+template <typename T>
+void squared_sums(Cuda gpu, std::span<const Piece<const T>> pieces, double* sums) {
+  cuda::Queue queue(gpu.device);
+  simt::squared_sums(queue, queue.upload(pieces).data(), count_of(pieces), sums);
+}
+
+template <typename T>
+void scale(Cuda gpu, std::span<const Piece<T>> pieces, double factor) {
+  cuda::Queue queue(gpu.device);
+  simt::scale<T>(queue, queue.upload(pieces).data(), count_of(pieces), factor);
+}
+
+}  // namespace bough
+
+#include "kernels/cuda/training_instances.h"

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+
+namespace bough {
+
+/// A piece of one parameter: where to read and write. Pieces are independent and small, so a list of them over all
+/// parameters balances a model of a few huge and many tiny tensors.
+template <typename T>
+struct AdamPiece {
+  T* parameter;
+  const T* gradient;
+  T* first_moment;
+  T* second_moment;
+  std::int64_t count;
+};
+template <typename T>
+struct SgdPiece {
+  T* parameter;
+  const T* gradient;
+  T* velocity;  ///< null without momentum
+  std::int64_t count;
+};
+template <typename T>
+struct Piece {
+  T* data;
+  std::int64_t count;
+};
+
+}  // namespace bough

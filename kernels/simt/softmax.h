@@ -1,0 +1,101 @@
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "kernels/simt/collective.h"
+#include "kernels/simt/reduce.h"
+
+/// Softmax along the middle axis of [outer, reduced, inner] and its logarithm: a warp for each line.
+namespace bough::simt {
+
+/// The elements of a warp's line: where it begins, and which of them a lane takes.
+template <int BlockSize>
+struct Line {
+  ReduceExtents extents;
+
+  template <typename Context>
+  BOUGH_DEVICE bool exists(Context& context) const {
+    return warp_number<BlockSize>(context) < extents.outer * extents.inner;
+  }
+  template <typename Context, typename F>
+  BOUGH_DEVICE void for_each(Context& context, const F& f) const {
+    const std::int64_t number = warp_number<BlockSize>(context), inner = extents.inner;
+    const std::int64_t begin = number / inner * extents.reduced * inner + number % inner;
+    for (std::int64_t i = context.lane(); i < extents.reduced; i += warp_size) f(begin + i * inner);
+  }
+};
+
+/// y = exp(x - top) / sum, or x - top - log(sum). Zeros, or -infinity, where all of x are -infinity.
+template <typename T>
+struct AxisSoftmax {
+  static constexpr int block_size = 128;
+
+  Line<block_size> line;
+  bool logarithm = false;
+  const T* x = nullptr;
+  T* y = nullptr;
+
+  template <typename Context>
+  BOUGH_DEVICE void operator()(Context& context) const {
+    if (!line.exists(context)) return;
+    constexpr T lowest = -std::numeric_limits<T>::infinity();
+    T top = lowest, sum = 0;
+    line.for_each(context, [&](std::int64_t place) { top = mp::Max{}(top, context.load(x + place)); });
+    top = warp_max(context, top);
+    const bool masked = top == lowest;
+    if (masked) top = 0;
+    line.for_each(context, [&](std::int64_t place) { sum += std::exp(context.load(x + place) - top); });
+    sum = warp_sum(context, sum);
+    const T log_sum = std::log(sum), empty = logarithm ? lowest : T{0};
+    line.for_each(context, [&](std::int64_t place) {
+      // In two steps: of a large maximum plus a small logarithm, little of the logarithm would be left.
+      const T difference = context.load(x + place) - top;
+      const T value = logarithm ? difference - log_sum : std::exp(difference) / sum;
+      context.store(y + place, masked ? empty : value);
+    });
+  }
+};
+
+/// dx = y (dy - sum(y dy)), or dy - exp(y) sum(dy), which is 0 where all of y are -infinity.
+template <typename T>
+struct AxisSoftmaxGradient {
+  static constexpr int block_size = 128;
+
+  Line<block_size> line;
+  bool logarithm = false;
+  const T* y = nullptr;
+  const T* dy = nullptr;
+  T* dx = nullptr;
+
+  template <typename Context>
+  BOUGH_DEVICE void operator()(Context& context) const {
+    if (!line.exists(context)) return;
+    constexpr T lowest = -std::numeric_limits<T>::infinity();
+    T top = lowest, sum = 0;
+    line.for_each(context, [&](std::int64_t place) {
+      const T value = context.load(y + place), gradient = context.load(dy + place);
+      top = mp::Max{}(top, value);
+      sum += logarithm ? gradient : value * gradient;
+    });
+    top = warp_max(context, top);
+    sum = warp_sum(context, sum);
+    line.for_each(context, [&](std::int64_t place) {
+      const T value = context.load(y + place), gradient = context.load(dy + place);
+      const T result = logarithm ? gradient - std::exp(value) * sum : value * (gradient - sum);
+      context.store(dx + place, top == lowest ? T{0} : result);
+    });
+  }
+};
+
+template <typename Queue, typename T>
+void axis_softmax(Queue& queue, const AxisSoftmax<T>& body) {
+  launch_warps(queue, "softmax", body.line.extents.outer * body.line.extents.inner, body);
+}
+template <typename Queue, typename T>
+void axis_softmax_gradient(Queue& queue, const AxisSoftmaxGradient<T>& body) {
+  launch_warps(queue, "softmax_gradient", body.line.extents.outer * body.line.extents.inner, body);
+}
+
+}  // namespace bough::simt
