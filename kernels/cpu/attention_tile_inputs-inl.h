@@ -99,6 +99,42 @@ bool load_window(D d, const AttentionPlan& plan, const AttentionPlan::Window& wi
   return hn::AllTrue(d, hn::Eq(zeros, hn::Zero(d)));
 }
 
+/// A tile and one of the heads, counted inside their block.
+struct TileOfHead {
+  const AttentionPlan::Tile* tile = nullptr;
+  std::int64_t head = 0;
+
+  /// Asks for its rows, which are read soon, while there is other work.
+  template <typename T>
+  HWY_INLINE void prefetch(HeadRows<const T> rows, HeadBlock heads, std::int64_t width) const {
+    constexpr std::int64_t line = 64 / static_cast<std::int64_t>(sizeof(T));
+    if (tile == nullptr) return;
+    for (std::int64_t lane = 0; lane < tile->num_lanes; ++lane) {
+      const T* row = rows(tile->rows[static_cast<std::size_t>(lane)], heads.first + head);
+      for (std::int64_t i = 0; i < width; i += line) hwy::Prefetch(row + i);
+    }
+  }
+};
+
+/// Calls f(begin, end, head, next) for the pieces [begin, end) of each tile in a window, head by head so that rows near
+/// in memory follow each other; `next` comes next and has no tile at the end.
+template <class F>
+HWY_INLINE void for_tiles_of_window(const AttentionPlan& plan, const AttentionPlan::Window& window, HeadBlock heads,
+                                    const F& f) {
+  const auto tile_at = [&](std::int32_t piece) { return plan.pieces[static_cast<std::size_t>(piece)].tile; };
+  for (std::int32_t begin = window.piece_begin, end = begin; begin < window.piece_end; begin = end) {
+    while (end < window.piece_end && tile_at(end) == tile_at(begin)) ++end;
+    for (std::int64_t h = 0; h < heads.count; ++h) {
+      const bool same = h + 1 < heads.count;
+      TileOfHead next;
+      if (same || end < window.piece_end) {
+        next = {&plan.tiles[static_cast<std::size_t>(tile_at(same ? begin : end))], same ? h + 1 : 0};
+      }
+      f(begin, end, h, next);
+    }
+  }
+}
+
 /// Where the row of each column is in a window, filled up to a multiple of column_multiple.
 template <typename Row, typename T>
 HWY_INLINE void find_rows(const AttentionPlan& plan, const AttentionPlan::Piece& piece, T* window, std::int64_t width,

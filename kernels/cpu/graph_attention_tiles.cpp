@@ -132,61 +132,93 @@ HWY_INLINE void finish_tile(D d, const AttentionPlan::Tile& tile, const Attentio
   }
 }
 
-/// Some heads of one range. The heads of a tile follow each other, so that their rows are near in memory.
+/// What the tiles of a range are computed with, for some heads.
+template <typename T>
+struct RangeOfTiles {
+  template <class D>
+  RangeOfTiles(D d, const AttentionPlan& plan, const AttentionPlan::Range& range, const AttentionInputs<T>& in,
+               HeadBlock heads)
+      : tile(d, plan, range, in, heads),
+        value_width(round_up(in.value_width, vector_lanes<T>)),
+        first_tile(range.tile_begin),
+        one_window(range.window_end - range.window_begin == 1),
+        values(heads.count * tile.window_capacity * value_width),
+        value_rows(TileInputs<T>::most_columns),
+        states((one_window ? 1 : (range.tile_end - range.tile_begin) * heads.count) * TileState<T>::size(value_width)),
+        stream(streams_results(plan, in.heads * in.value_width * static_cast<std::int64_t>(sizeof(T)))) {}
+
+  TileState<T> state(std::int64_t number, std::int64_t head) const {
+    const std::int64_t place = one_window ? 0 : (number - first_tile) * tile.heads.count + head;
+    return TileState<T>::at(states.data() + place * TileState<T>::size(value_width));
+  }
+
+  TileInputs<T> tile;
+  std::int64_t value_width;  ///< whole vectors
+  std::int64_t first_tile;
+  bool one_window;
+  Scratch<T> values;  ///< of the window, [head, capacity, value_width]
+  Scratch<const T*> value_rows;
+  Scratch<T> states;   ///< of one tile, or of all tiles and heads of a range with several windows
+  bool stream;         ///< results go past the cache
+  bool finite = true;  ///< all values of the window
+};
+
+/// One tile and head in one window: pieces [begin, end).
+template <class D, typename T = hn::TFromD<D>>
+void attend_tile(D d, const AttentionPlan& plan, const AttentionPlan::Window& window, std::int32_t begin,
+                 std::int32_t end, const AttentionInputs<T>& in, std::int64_t h, const TileOfHead& next,
+                 const RangeOfTiles<T>& work, T* partials, const AttentionOutputs<T>& result) {
+  const std::int32_t number = plan.pieces[static_cast<std::size_t>(begin)].tile;
+  const AttentionPlan::Tile& lanes = plan.tiles[static_cast<std::size_t>(number)];
+  const TileInputs<T>& tile = work.tile;
+  const TileState<T> state = work.state(number, h);
+  const std::int64_t head = tile.heads.first + h, value_width = work.value_width;
+  const T* values = work.values.data() + h * tile.window_capacity * value_width;
+  tile.load_queries(d, plan, lanes, in, h);
+  next.prefetch(in.q, tile.heads, in.width);
+  for (std::int32_t p = begin; p < end; ++p) {
+    const AttentionPlan::Piece& piece = plan.pieces[static_cast<std::size_t>(p)];
+    HWY_ALIGN T top[tile_lanes];
+    if (piece.first) {
+      std::fill(top, top + tile_lanes, -std::numeric_limits<T>::infinity());
+    } else {
+      std::copy(state.top, state.top + tile_lanes, top);
+    }
+    tile.load_key_rows(d, plan, piece, in, h);
+    piece_scores(d, plan, piece, tile, top);
+    exponentiate(d, piece.num_columns, plan.column_masks.data() + piece.column_begin, tile.scores, top, piece.first,
+                 value_width, state);
+    if (in.dropout.active()) drop_weights(d, plan, window, piece, lanes, in.dropout, head, tile.scores);
+    if (work.finite) {
+      find_rows(plan, piece, values, value_width, work.value_rows.data());
+      add_to_lanes(d, plan, piece, piece.first, tile.scores, work.value_rows.data(), value_width, state.sums);
+    } else {
+      if (piece.first) std::fill(state.sums, state.sums + tile_lanes * value_width, T{0});
+      add_values_of_edges(d, plan, piece, tile.scores, values, value_width, state.sums);
+    }
+  }
+  if (plan.pieces[static_cast<std::size_t>(end) - 1].last) {
+    finish_tile(d, lanes, in, head, state, value_width, partials, result, work.stream);
+  }
+}
+
+/// Some heads of one range.
 template <typename T>
 void attend_range(const AttentionPlan& plan, const AttentionInputs<T>& in, std::int64_t range_number,
                   std::int64_t first_head, std::int64_t num_heads, T* partials, const AttentionOutputs<T>& result) {
   const TileTag<T> d;
   const HeadBlock heads{first_head, num_heads};
   const AttentionPlan::Range& range = plan.ranges[static_cast<std::size_t>(range_number)];
-  const std::int64_t value_width = round_up(in.value_width, vector_lanes<T>);
-  const bool one_window = range.window_end - range.window_begin == 1;
-  const std::int64_t state_size = TileState<T>::size(value_width);
-  const std::int64_t states = one_window ? 1 : (range.tile_end - range.tile_begin) * heads.count;
-  const TileInputs<T> tile(d, plan, range, in, heads);
-  const Scratch<T> values(heads.count * tile.window_capacity * value_width);
-  const Scratch<const T*> value_rows(TileInputs<T>::most_columns);
-  const Scratch<T> state_memory(states * state_size);
-  const bool stream = streams_results(plan, in.heads * in.value_width * static_cast<std::int64_t>(sizeof(T)));
+  RangeOfTiles<T> work(d, plan, range, in, heads);
   for (std::int32_t w = range.window_begin; w < range.window_end; ++w) {
     const AttentionPlan::Window& window = plan.windows[static_cast<std::size_t>(w)];
-    tile.load_keys(d, plan, window, in);
-    const bool finite = load_window(d, plan, window, in.v, heads, in.value_width, tile.window_capacity, values.data());
-    for (std::int32_t begin = window.piece_begin, end = begin; begin < window.piece_end; begin = end) {
-      const std::int32_t number = plan.pieces[static_cast<std::size_t>(begin)].tile;
-      while (end < window.piece_end && plan.pieces[static_cast<std::size_t>(end)].tile == number) ++end;
-      const AttentionPlan::Tile& lanes = plan.tiles[static_cast<std::size_t>(number)];
-      for (std::int64_t h = 0; h < heads.count; ++h) {
-        const std::int64_t head = heads.first + h;
-        const T* values_of_head = values.data() + h * tile.window_capacity * value_width;
-        const std::int64_t place = one_window ? 0 : (number - range.tile_begin) * heads.count + h;
-        const TileState<T> state = TileState<T>::at(state_memory.data() + place * state_size);
-        tile.load_queries(d, plan, lanes, in, h);
-        for (std::int32_t p = begin; p < end; ++p) {
-          const AttentionPlan::Piece& piece = plan.pieces[static_cast<std::size_t>(p)];
-          HWY_ALIGN T top[tile_lanes];
-          if (piece.first) {
-            std::fill(top, top + tile_lanes, -std::numeric_limits<T>::infinity());
-          } else {
-            std::copy(state.top, state.top + tile_lanes, top);
-          }
-          tile.load_key_rows(d, plan, piece, in, h);
-          piece_scores(d, plan, piece, tile, top);
-          exponentiate(d, piece.num_columns, plan.column_masks.data() + piece.column_begin, tile.scores, top,
-                       piece.first, value_width, state);
-          if (in.dropout.active()) drop_weights(d, plan, window, piece, lanes, in.dropout, head, tile.scores);
-          if (finite) {
-            find_rows(plan, piece, values_of_head, value_width, value_rows.data());
-            add_to_lanes(d, plan, piece, piece.first, tile.scores, value_rows.data(), value_width, state.sums);
-          } else {
-            if (piece.first) std::fill(state.sums, state.sums + tile_lanes * value_width, T{0});
-            add_values_of_edges(d, plan, piece, tile.scores, values_of_head, value_width, state.sums);
-          }
-        }
-        const bool last = plan.pieces[static_cast<std::size_t>(end) - 1].last;
-        if (last) finish_tile(d, lanes, in, head, state, value_width, partials, result, stream);
-      }
-    }
+    work.tile.load_keys(d, plan, window, in);
+    work.finite =
+        load_window(d, plan, window, in.v, heads, in.value_width, work.tile.window_capacity, work.values.data());
+    for_tiles_of_window(plan, window, heads,
+                        [&](std::int32_t begin, std::int32_t end, std::int64_t h, const TileOfHead& next) HWY_ATTR {
+                          attend_tile(d, plan, window, begin, end, in, h, next, work, partials, result);
+                        });
   }
   hwy::FlushStream();
 }

@@ -282,9 +282,9 @@ void flush_window(D d, const AttentionPlan& plan, const AttentionPlan::Window& w
 template <class D, typename T = hn::TFromD<D>>
 void backward_of_tile(D d, const AttentionPlan& plan, const AttentionPlan::Range& range,
                       const AttentionPlan::Window& window, std::int32_t begin, std::int32_t end,
-                      const AttentionInputs<T>& in, std::int64_t h, const AttentionGradients<T>& gradients,
-                      const TileCollections<T>& collect, const TileInputs<T>& inputs, const TileGradients<T>& work,
-                      T* relation_table) {
+                      const AttentionInputs<T>& in, std::int64_t h, const TileOfHead& next,
+                      const AttentionGradients<T>& gradients, const TileCollections<T>& collect,
+                      const TileInputs<T>& inputs, const TileGradients<T>& work, T* relation_table) {
   const std::int32_t number = plan.pieces[static_cast<std::size_t>(begin)].tile;
   const AttentionPlan::Tile& tile = plan.tiles[static_cast<std::size_t>(number)];
   const std::int64_t head = inputs.heads.first + h, first_row = h * inputs.window_capacity;
@@ -294,6 +294,8 @@ void backward_of_tile(D d, const AttentionPlan& plan, const AttentionPlan::Range
   T* d_values = work.d_values + first_row * work.value_width;
   const bool mixed = inputs.has_relations && tile.block_begin < tile.block_end;
   load_tile(d, plan, tile, in, head, gradients, inputs, work);
+  next.prefetch(in.q, inputs.heads, in.width);
+  next.prefetch(gradients.d_out, inputs.heads, in.value_width);
   for (std::int32_t p = begin; p < end; ++p) {
     const AttentionPlan::Piece& piece = plan.pieces[static_cast<std::size_t>(p)];
     piece_gradients(d, plan, window, piece, in, head, inputs, work);
@@ -334,14 +336,12 @@ void backward_of_range(const AttentionPlan& plan, const AttentionPlan::Range& ra
     load_window(d, plan, window, in.v, heads, in.value_width, capacity, work.values);
     std::fill(work.d_keys, work.d_keys + work.window * work.width, T{0});
     std::fill(work.d_values, work.d_values + work.window * work.value_width, T{0});
-    for (std::int32_t begin = window.piece_begin, end = begin; begin < window.piece_end; begin = end) {
-      const std::int32_t number = plan.pieces[static_cast<std::size_t>(begin)].tile;
-      while (end < window.piece_end && plan.pieces[static_cast<std::size_t>(end)].tile == number) ++end;
-      for (std::int64_t h = 0; h < num_heads; ++h) {
-        T* table = relation_tables == nullptr ? nullptr : relation_tables + h * table_size;
-        backward_of_tile(d, plan, range, window, begin, end, in, h, gradients, collect, inputs, work, table);
-      }
-    }
+    for_tiles_of_window(plan, window, heads,
+                        [&](std::int32_t begin, std::int32_t end, std::int64_t h, const TileOfHead& next) HWY_ATTR {
+                          T* table = relation_tables == nullptr ? nullptr : relation_tables + h * table_size;
+                          backward_of_tile(d, plan, range, window, begin, end, in, h, next, gradients, collect, inputs,
+                                           work, table);
+                        });
     flush_window(d, plan, window, in.heads, heads, in.width, work.d_keys, capacity, gradients.k, collect.key_slots);
     flush_window(d, plan, window, in.heads, heads, in.value_width, work.d_values, capacity, gradients.v,
                  collect.value_slots);
