@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "bough/core/device.h"
@@ -13,13 +12,6 @@
 
 namespace bough::cli {
 namespace {
-
-struct BenchOptions {
-  std::string name;
-  bool json = false;
-  std::string device = "cpu";
-  bench::Options measuring;
-};
 
 const bench::Benchmark& benchmark_named(const std::string& name) {
   const auto& all = bench::benchmarks();
@@ -64,48 +56,31 @@ void print_row(const bench::Result& result) {
 }
 
 /// Bounds for a GPU are the only thing that is not about this machine's processor.
-void require_device(const BenchOptions& options, const bench::Benchmark& benchmark) {
-  if (parse_device(options.device).kind == Device::Kind::cpu) {
-    if (options.measuring.gpu.empty()) return;
+void require_device(const BenchCommand& command, const bench::Benchmark& benchmark) {
+  if (parse_device(command.device).kind == Device::Kind::cpu) {
+    if (command.measuring.gpu.empty()) return;
     throw ConfigError("bench", "--model is for --device cuda");
   }
-  if (!benchmark.models_gpus || options.measuring.gpu.empty()) {
+  if (!benchmark.models_gpus || command.measuring.gpu.empty()) {
     throw ConfigError("bench", fmt::format("'{}' does not measure on GPUs; 'attention --device cuda --model A100' says "
                                            "what one could reach",
                                            benchmark.name));
   }
 }
 
-void run_bench(const BenchOptions& options) {
-  if (options.name.empty()) return print_list();
-  const bench::Benchmark& benchmark = benchmark_named(options.name);
-  require_device(options, benchmark);
-  benchmark.run(options.measuring, [&](const bench::Result& result) {
-    if (!bench::selected(options.measuring, result.case_name)) return;
-    options.json ? print_json_line(benchmark.name, result) : print_row(result);
-    std::fflush(stdout);
-  });
-}
-
 }  // namespace
 
-void add_bench_command(Commands& commands) {
-  const auto options = std::make_shared<BenchOptions>();
-  CLI::App& command =
-      commands.add("bench", "Measure bough against a peer in the same run", [options] { run_bench(*options); });
-  command.add_option("name", options->name, "Which benchmark; without a name they are listed")->type_name("NAME");
-  command.add_flag("--json", options->json, "One JSON object per line");
-  command.add_option("--only", options->measuring.only, "Report only cases whose name begins with this")
-      ->type_name("PREFIX");
-  command.add_option("--device", options->device, "cpu; or cuda, with --model")->type_name("DEVICE");
-  command
-      .add_option("--model", options->measuring.gpu,
-                  "Instead of measuring, the least time that this GPU needs: A100 or H100 (attention only)")
-      ->type_name("GPU");
-  command.add_option("--repeats", options->measuring.repeats, "Timed calls of each case; the median counts")
-      ->type_name("N")
-      ->check(CLI::Range(1, 1000000).description(""))
-      ->capture_default_str();
+bool has_benchmarks() { return true; }
+
+void run_bench(const BenchCommand& command) {
+  if (command.name.empty()) return print_list();
+  const bench::Benchmark& benchmark = benchmark_named(command.name);
+  require_device(command, benchmark);
+  benchmark.run(command.measuring, [&](const bench::Result& result) {
+    if (!bench::selected(command.measuring, result.case_name)) return;
+    command.json ? print_json_line(benchmark.name, result) : print_row(result);
+    std::fflush(stdout);
+  });
 }
 
 }  // namespace bough::cli

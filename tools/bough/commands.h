@@ -1,49 +1,87 @@
 #pragma once
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
-#include <functional>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "tasks/language_model/generate.h"
+#include "tools/bench/benchmark.h"
+
+/// What each command of the program does with its options; command_line.cpp says how they are given. A command prints
+/// its results to stdout and throws on failure: ConfigError ends the program with exit code 2, anything else with 1.
 namespace bough::cli {
 
-/// The commands of the program. A command is one file with one add_... function, listed below and in main.cpp.
-class Commands {
- public:
-  explicit Commands(CLI::App& program) : program_(program) {}
-
-  /// Declares a command; the caller adds its options to what is returned. run is called after all arguments are parsed
-  /// and the number of threads is set. It prints results to stdout and throws on failure: ConfigError ends the program
-  /// with exit code 2, anything else with 1.
-  CLI::App& add(const std::string& name, const std::string& description, std::function<void()> run);
-
-  /// Runs the command that was given. False if there was none.
-  bool run() const;
-  std::vector<std::string> names() const;
-
- private:
-  struct Entry {
-    CLI::App* app;
-    std::function<void()> run;
-  };
-
-  CLI::App& program_;
-  std::vector<Entry> entries_;
+struct BenchCommand {
+  std::string name;
+  bool json = false;
+  std::string device = "cpu";
+  bench::Options measuring;
 };
+/// False in builds without benchmarks; then there is no such command.
+bool has_benchmarks();
+void run_bench(const BenchCommand& command);
 
-void add_bench_command(Commands& commands);
-void add_compare_command(Commands& commands);
-void add_generate_command(Commands& commands);
-void add_generators_command(Commands& commands);
-void add_graph_command(Commands& commands);
-void add_report_command(Commands& commands);
-void add_run_command(Commands& commands);
-void add_run_worker_command(Commands& commands);
-void add_version_command(Commands& commands);
+struct CompareCommand {
+  std::vector<std::string> folders;
+  std::string out = "comparison";
+};
+void run_compare(const CompareCommand& command);
 
+struct GenerateCommand {
+  std::string checkpoint;
+  std::vector<std::string> plugins;
+  GenerateOptions options;
+};
+void run_generate(GenerateCommand command);
+
+struct GeneratorsCommand {
+  std::vector<std::string> plugins;
+  bool json = false;
+};
+void run_generators(const GeneratorsCommand& command);
+
+struct GraphCommand {
+  std::string specification;
+  std::vector<std::string> plugins;
+  bool edges = false;
+  bool stats = false;
+  bool plan = false;
+  bool json = false;
+  std::string svg;
+  std::string html;
+  std::string npz;
+  std::int64_t token = -1;
+};
+void run_graph(const GraphCommand& command);
+
+struct ReportCommand {
+  std::string folder;
+  std::optional<std::string> note;
+};
+void run_report(const ReportCommand& command);
 /// What `bough report` does, which `bough run` ends with too.
 void write_and_print_report(const std::string& folder);
+
+struct RunCommand {
+  std::string file;
+  std::string out;
+  std::vector<std::string> data;
+  std::vector<std::string> overrides;
+  std::vector<std::string> plugins;
+  std::string device = "cpu";
+  int jobs = 0;
+  bool resume = false;
+  bool dry_run = false;
+  bool schema = false;
+};
+void run_experiment(RunCommand command);
+/// One run, asked for on stdin by another process of run_experiment.
+void run_worker();
+
+struct VersionCommand {
+  bool json = false;
+};
+void run_version(const VersionCommand& command);
 
 }  // namespace bough::cli

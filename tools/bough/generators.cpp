@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "bough/graph/graph_generator.h"
@@ -9,11 +8,6 @@
 
 namespace bough::cli {
 namespace {
-
-struct GeneratorsOptions {
-  std::vector<std::string> plugins;
-  bool json = false;
-};
 
 void print_json() {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
@@ -41,18 +35,9 @@ void print_text() {
 
 }  // namespace
 
-void add_generators_command(Commands& commands) {
-  const auto options = std::make_shared<GeneratorsOptions>();
-  CLI::App& command =
-      commands.add("generators", "List attention patterns with their parameters and defaults", [options] {
-        for (const std::string& library : options->plugins) load_plugin(library);
-        (options->json ? print_json : print_text)();
-      });
-  command.add_flag("--json", options->json, "One JSON list");
-  command
-      .add_option("--plugin", options->plugins, "A shared library with further patterns; may be given several times")
-      ->type_name("FILE")
-      ->allow_extra_args(false);
+void run_generators(const GeneratorsCommand& command) {
+  for (const std::string& library : command.plugins) load_plugin(library);
+  (command.json ? print_json : print_text)();
 }
 
 }  // namespace bough::cli

@@ -3,7 +3,6 @@
 #include <chrono>
 #include <cstdio>
 #include <iterator>
-#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "bough/core/errors.h"
@@ -19,19 +18,6 @@
 
 namespace bough::cli {
 namespace {
-
-struct GraphOptions {
-  std::string specification;
-  std::vector<std::string> plugins;
-  bool edges = false;
-  bool stats = false;
-  bool plan = false;
-  bool json = false;
-  std::string svg;
-  std::string html;
-  std::string npz;
-  std::int64_t token = -1;
-};
 
 struct BuiltGraph {
   AttentionGraph graph;
@@ -161,60 +147,31 @@ void write_file(const std::string& path, const std::string& text) {
   writer.commit();
 }
 
-DrawOptions drawing(const GraphOptions& options, const AttentionGraph& graph) {
-  if (options.token < 0) return {};
-  if (options.token >= graph.num_tokens()) {
+DrawOptions drawing(const GraphCommand& command, const AttentionGraph& graph) {
+  if (command.token < 0) return {};
+  if (command.token >= graph.num_tokens()) {
     throw ConfigError("graph",
-                      fmt::format("--token must be from 0 to {}, not {}", graph.num_tokens() - 1, options.token));
+                      fmt::format("--token must be from 0 to {}, not {}", graph.num_tokens() - 1, command.token));
   }
-  return {.node = graph.tokens[static_cast<std::size_t>(options.token)]};
-}
-
-void run_graph(const GraphOptions& options) {
-  if (!options.npz.empty() && !options.npz.ends_with(".npz")) {
-    throw ConfigError("graph", fmt::format("--npz needs a file name that ends in .npz, not '{}'", options.npz));
-  }
-  for (const std::string& library : options.plugins) load_plugin(library);
-  const GraphRequest request = read_graph_request(json_from_argument(options.specification, "graph"));
-  const BuiltGraph built = build(request);
-  const bool writes = !options.svg.empty() || !options.html.empty() || !options.npz.empty();
-  if (!options.svg.empty()) write_file(options.svg, draw_svg(built.graph, drawing(options, built.graph)));
-  if (!options.html.empty()) write_file(options.html, draw_html(built.graph, drawing(options, built.graph)));
-  if (!options.npz.empty()) save_graph(options.npz, built.graph.graph);
-  if (options.edges) return print_edges(built.graph);
-  if (options.plan) print_plan(built.graph, options.json);
-  if (options.stats || (!options.plan && (options.json || !writes))) print_statistics(built, options.json);
+  return {.node = graph.tokens[static_cast<std::size_t>(command.token)]};
 }
 
 }  // namespace
 
-void add_graph_command(Commands& commands) {
-  const auto options = std::make_shared<GraphOptions>();
-  CLI::App& command = commands.add("graph", "Build an attention graph: print its edges or figures, draw it, save it",
-                                   [options] { run_graph(*options); });
-  command
-      .add_option(
-          "specification", options->specification,
-          R"(JSON like '{"kind": "bpt", "k": 4, "length": 64, "causal": true}', or a file with it; bough generators lists the kinds)")
-      ->type_name("JSON")
-      ->required();
-  CLI::Option* edges =
-      command.add_flag("--edges", options->edges, "Print JSON with all edges, sorted by dst, then src");
-  command.add_flag("--stats", options->stats, "Print figures (what it does if nothing else is asked for)")
-      ->excludes(edges);
-  command.add_flag("--plan", options->plan, "Print how attention will compute on it: dense tiles, rows, memory, time")
-      ->excludes(edges);
-  command.add_flag("--json", options->json, "Print the figures as JSON");
-  command.add_option("--svg", options->svg, "Draw what a token attends to")->type_name("FILE");
-  command.add_option("--html", options->html, "Write a page to explore the graph")->type_name("FILE");
-  command.add_option("--npz", options->npz, "Save src, dst and edge_types for NumPy")->type_name("FILE");
-  command.add_option("--token", options->token, "The token whose sources are drawn; otherwise the one in the middle")
-      ->type_name("I")
-      ->check(CLI::NonNegativeNumber);
-  command
-      .add_option("--plugin", options->plugins, "A shared library with further patterns; may be given several times")
-      ->type_name("FILE")
-      ->allow_extra_args(false);
+void run_graph(const GraphCommand& command) {
+  if (!command.npz.empty() && !command.npz.ends_with(".npz")) {
+    throw ConfigError("graph", fmt::format("--npz needs a file name that ends in .npz, not '{}'", command.npz));
+  }
+  for (const std::string& library : command.plugins) load_plugin(library);
+  const GraphRequest request = read_graph_request(json_from_argument(command.specification, "graph"));
+  const BuiltGraph built = build(request);
+  const bool writes = !command.svg.empty() || !command.html.empty() || !command.npz.empty();
+  if (!command.svg.empty()) write_file(command.svg, draw_svg(built.graph, drawing(command, built.graph)));
+  if (!command.html.empty()) write_file(command.html, draw_html(built.graph, drawing(command, built.graph)));
+  if (!command.npz.empty()) save_graph(command.npz, built.graph.graph);
+  if (command.edges) return print_edges(built.graph);
+  if (command.plan) print_plan(built.graph, command.json);
+  if (command.stats || (!command.plan && (command.json || !writes))) print_statistics(built, command.json);
 }
 
 }  // namespace bough::cli

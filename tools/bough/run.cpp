@@ -3,7 +3,6 @@
 
 #include <cmath>
 #include <filesystem>
-#include <memory>
 
 #include "bough/core/errors.h"
 #include "bough/core/json.h"
@@ -22,19 +21,6 @@ namespace fs = std::filesystem;
 using runner::RunPlan;
 using runner::RunResult;
 using runner::RunStatus;
-
-struct RunOptions {
-  std::string file;
-  std::string out;
-  std::vector<std::string> data;
-  std::vector<std::string> overrides;
-  std::vector<std::string> plugins;
-  std::string device = "cpu";
-  int jobs = 0;
-  bool resume = false;
-  bool dry_run = false;
-  bool schema = false;
-};
 
 class Narrator : public runner::SweepObserver {
  public:
@@ -102,32 +88,32 @@ std::string shell_quoted(const std::string& text) {
   return result + "'";
 }
 
-std::string command_line(const RunOptions& options) {
+std::string command_line(const RunCommand& given) {
   std::string command = "bough run";
   const auto add = [&command](const std::string& option, const std::string& value) {
     command += fmt::format(" {} {}", option, shell_quoted(value));
   };
-  if (!options.file.empty()) command += " " + shell_quoted(options.file);
-  for (const std::string& folder : options.data) add("--data", folder);
-  for (const std::string& text : options.overrides) add("--set", text);
-  for (const std::string& library : options.plugins) add("--plugin", library);
-  if (options.device != "cpu") add("--device", options.device);
-  if (options.jobs > 0) add("--jobs", std::to_string(options.jobs));
+  if (!given.file.empty()) command += " " + shell_quoted(given.file);
+  for (const std::string& folder : given.data) add("--data", folder);
+  for (const std::string& text : given.overrides) add("--set", text);
+  for (const std::string& library : given.plugins) add("--plugin", library);
+  if (given.device != "cpu") add("--device", given.device);
+  if (given.jobs > 0) add("--jobs", std::to_string(given.jobs));
   return command;
 }
 
-runner::Experiment read(const RunOptions& options) {
-  std::vector<std::string> folders = options.data;
-  const bool inline_json = options.file.starts_with('{');
-  if (!options.file.empty() && !inline_json) {
-    const fs::path beside = fs::path(options.file).parent_path();
+runner::Experiment read(const RunCommand& given) {
+  std::vector<std::string> folders = given.data;
+  const bool inline_json = given.file.starts_with('{');
+  if (!given.file.empty() && !inline_json) {
+    const fs::path beside = fs::path(given.file).parent_path();
     folders.push_back(beside.empty() ? "." : beside.string());
   } else {
     folders.emplace_back(".");
   }
   return runner::read_experiment(
-      options.file.empty() ? runner::default_experiment() : json_from_argument(options.file, "experiment"),
-      {.overrides = options.overrides, .data_folders = folders, .device = parse_device(options.device)});
+      given.file.empty() ? runner::default_experiment() : json_from_argument(given.file, "experiment"),
+      {.overrides = given.overrides, .data_folders = folders, .device = parse_device(given.device)});
 }
 
 /// What concerns every run ends the program before any of them starts.
@@ -138,22 +124,24 @@ void require_one_that_can_start(const std::vector<RunPlan>& plans) {
   throw Error(plans.front().error);
 }
 
-void run(RunOptions options) {
-  for (const std::string& library : options.plugins) load_plugin(library);
-  if (options.schema) {
+}  // namespace
+
+void run_experiment(RunCommand command) {
+  for (const std::string& library : command.plugins) load_plugin(library);
+  if (command.schema) {
     fmt::print("{}\n", runner::experiment_schema().dump(2));
     return;
   }
-  if (options.resume && options.out.empty()) {
+  if (command.resume && command.out.empty()) {
     throw ConfigError("run", "--resume needs --out, the folder with the results to go on with");
   }
-  if (options.resume && options.file.empty() && fs::exists(fs::path(options.out) / "experiment.json")) {
-    options.file = (fs::path(options.out) / "experiment.json").string();
+  if (command.resume && command.file.empty() && fs::exists(fs::path(command.out) / "experiment.json")) {
+    command.file = (fs::path(command.out) / "experiment.json").string();
   }
-  const runner::Experiment experiment = read(options);
+  const runner::Experiment experiment = read(command);
   const std::vector<RunPlan> plans = runner::plan_runs(experiment);
-  const int jobs = runner::choose_jobs(plans, options.jobs > 0 ? options.jobs : experiment.jobs, num_threads());
-  if (options.dry_run) {
+  const int jobs = runner::choose_jobs(plans, command.jobs > 0 ? command.jobs : experiment.jobs, num_threads());
+  if (command.dry_run) {
     print_plan(experiment, plans, jobs);
     for (const RunPlan& plan : plans) {
       if (!plan.error.empty()) throw ConfigError("run", fmt::format("'{}' cannot run: {}", plan.run->name, plan.error));
@@ -161,64 +149,31 @@ void run(RunOptions options) {
     return;
   }
   require_one_that_can_start(plans);
-  if (options.out.empty()) options.out = new_folder(experiment.name);
+  if (command.out.empty()) command.out = new_folder(experiment.name);
 
   fmt::print(stderr, "{}: {} run{}, {} side by side, about {}; results go to {}\n", experiment.name, plans.size(),
-             plans.size() == 1 ? "" : "s", jobs, seconds_in_words(runner::total_seconds(plans, jobs)), options.out);
+             plans.size() == 1 ? "" : "s", jobs, seconds_in_words(runner::total_seconds(plans, jobs)), command.out);
   Narrator narrator(experiment.task->metric());
   const runner::SweepOutcome outcome =
       runner::run_experiment(experiment, plans,
-                             {.folder = options.out,
-                              .resume = options.resume,
+                             {.folder = command.out,
+                              .resume = command.resume,
                               .jobs = jobs,
                               .worker_program = fs::read_symlink("/proc/self/exe").string(),
-                              .plugins = options.plugins,
-                              .command = command_line(options),
+                              .plugins = command.plugins,
+                              .command = command_line(command),
                               .observer = &narrator});
-  write_and_print_report(options.out);
+  write_and_print_report(command.out);
   if (outcome.interrupted) {
     throw Error(fmt::format("interrupted; what was done is saved. To go on: {} --out {} --resume",
-                            command_line(options), shell_quoted(options.out)));
+                            command_line(command), shell_quoted(command.out)));
   }
   if (outcome.failed > 0) {
     throw Error(fmt::format("{} of {} runs failed; the reasons are in {}", outcome.failed, plans.size(),
-                            (fs::path(options.out) / "results.json").string()));
+                            (fs::path(command.out) / "results.json").string()));
   }
 }
 
-}  // namespace
-
-void add_run_command(Commands& commands) {
-  const auto options = std::make_shared<RunOptions>();
-  CLI::App& command = commands.add("run", "Run an experiment: train, score and compare attention patterns",
-                                   [options] { run(*options); });
-  command
-      .add_option("experiment", options->file,
-                  "A file (or JSON text) that describes it; without one, the built-in experiment, which needs no data")
-      ->type_name("FILE");
-  command.add_option("--out", options->out, "Folder for results; default: results/<name>")->type_name("DIR");
-  command.add_option("--data", options->data, "Where data files are looked up; then beside the experiment")
-      ->type_name("DIR")
-      ->allow_extra_args(false);
-  command.add_option("--set", options->overrides, "Change one value, e.g. train.steps=50; may be given several times")
-      ->type_name("PATH=VALUE")
-      ->allow_extra_args(false);
-  command
-      .add_option("--plugin", options->plugins, "A shared library with further patterns; may be given several times")
-      ->type_name("FILE")
-      ->allow_extra_args(false);
-  command.add_option("--device", options->device, "cpu or cuda")->type_name("DEVICE")->capture_default_str();
-  command.add_option("--jobs", options->jobs, "Runs side by side; default: one a core, as long as the memory lasts")
-      ->type_name("N")
-      ->check(CLI::Range(1, 1024).description(""));
-  command.add_flag("--resume", options->resume, "Go on with what is in --out, bit for bit");
-  command.add_flag("--dry-run", options->dry_run, "Check everything and print the plan; train nothing");
-  command.add_flag("--schema", options->schema, "Print the JSON Schema of experiments");
-}
-
-void add_run_worker_command(Commands& commands) {
-  commands.add("run-worker", "One run, asked for on stdin by bough run", [] { runner::serve_worker(); })
-      .group("");  // not for people
-}
+void run_worker() { runner::serve_worker(); }
 
 }  // namespace bough::cli

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "bough/core/parallel.h"
@@ -35,11 +34,6 @@ void print_text(const BuildInformation& build) {
 
 }  // namespace
 
-void add_version_command(Commands& commands) {
-  const auto json = std::make_shared<bool>(false);
-  CLI::App& command = commands.add("version", "Version, compiler, instruction set, threads and CUDA",
-                                   [json] { (*json ? print_json : print_text)(build_information()); });
-  command.add_flag("--json", *json, "One JSON object");
-}
+void run_version(const VersionCommand& command) { (command.json ? print_json : print_text)(build_information()); }
 
 }  // namespace bough::cli

@@ -1,0 +1,263 @@
+#include "tools/bough/command_line.h"
+
+#include <fmt/format.h>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "src/core/nearest_name.h"
+#include "tools/bough/commands.h"
+
+/// The only file that knows CLI11, which takes long to compile.
+namespace bough::cli {
+namespace {
+
+/// The commands of a program and what they run.
+class Commands {
+ public:
+  explicit Commands(CLI::App& program) : program_(program) {}
+
+  /// Declares a command; the caller adds its options to what is returned.
+  CLI::App& add(const std::string& name, const std::string& description, std::function<void()> run) {
+    CLI::App* app = program_.add_subcommand(name, description);
+    app->fallthrough();  // --threads may stand before or after the command
+    entries_.push_back({app, std::move(run)});
+    return *app;
+  }
+
+  /// What runs the command that was given; empty if there was none.
+  std::function<void()> given() const {
+    for (const Entry& entry : entries_) {
+      if (entry.app->parsed()) return entry.run;
+    }
+    return {};
+  }
+
+  std::vector<std::string> names() const {
+    std::vector<std::string> result;
+    for (const Entry& entry : entries_) result.push_back(entry.app->get_name());
+    return result;
+  }
+
+ private:
+  struct Entry {
+    CLI::App* app;
+    std::function<void()> run;
+  };
+
+  CLI::App& program_;
+  std::vector<Entry> entries_;
+};
+
+void add_plugin_option(CLI::App& command, std::vector<std::string>& plugins) {
+  command.add_option("--plugin", plugins, "A shared library with further patterns; may be given several times")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
+}
+
+void add_bench_command(Commands& commands) {
+  const auto given = std::make_shared<BenchCommand>();
+  CLI::App& command =
+      commands.add("bench", "Measure bough against a peer in the same run", [given] { run_bench(*given); });
+  command.add_option("name", given->name, "Which benchmark; without a name they are listed")->type_name("NAME");
+  command.add_flag("--json", given->json, "One JSON object per line");
+  command.add_option("--only", given->measuring.only, "Report only cases whose name begins with this")
+      ->type_name("PREFIX");
+  command.add_option("--device", given->device, "cpu; or cuda, with --model")->type_name("DEVICE");
+  command
+      .add_option("--model", given->measuring.gpu,
+                  "Instead of measuring, the least time that this GPU needs: A100 or H100 (attention only)")
+      ->type_name("GPU");
+  command.add_option("--repeats", given->measuring.repeats, "Timed calls of each case; the median counts")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1000000).description(""))
+      ->capture_default_str();
+}
+
+void add_compare_command(Commands& commands) {
+  const auto given = std::make_shared<CompareCommand>();
+  CLI::App& command =
+      commands.add("compare", "One report from the results of several experiments", [given] { run_compare(*given); });
+  command.add_option("folders", given->folders, "Folders that bough run wrote")->type_name("DIR")->required();
+  command.add_option("--out", given->out, "Folder for the report")->type_name("DIR")->capture_default_str();
+}
+
+void add_generate_command(Commands& commands) {
+  const auto given = std::make_shared<GenerateCommand>();
+  CLI::App& command = commands.add("generate", "Continue a text with a model that bough run has trained",
+                                   [given] { run_generate(*given); });
+  command.add_option("checkpoint", given->checkpoint, "A checkpoint, or the folder of a run (DIR/runs/NAME)")
+      ->type_name("FILE")
+      ->required();
+  command.add_option("--prompt", given->options.prompt, "What the text begins with")->type_name("TEXT");
+  command.add_option("--count", given->options.count, "Characters to add")
+      ->type_name("N")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40).description(""))
+      ->capture_default_str();
+  command.add_option("--temperature", given->options.temperature, "0 takes the likeliest character each time")
+      ->type_name("T")
+      ->capture_default_str();
+  command.add_option("--seed", given->options.seed, "Of the choices")->type_name("N")->capture_default_str();
+  add_plugin_option(command, given->plugins);
+}
+
+void add_generators_command(Commands& commands) {
+  const auto given = std::make_shared<GeneratorsCommand>();
+  CLI::App& command = commands.add("generators", "List attention patterns with their parameters and defaults",
+                                   [given] { run_generators(*given); });
+  command.add_flag("--json", given->json, "One JSON list");
+  add_plugin_option(command, given->plugins);
+}
+
+void add_graph_command(Commands& commands) {
+  const auto given = std::make_shared<GraphCommand>();
+  CLI::App& command = commands.add("graph", "Build an attention graph: print its edges or figures, draw it, save it",
+                                   [given] { run_graph(*given); });
+  command
+      .add_option(
+          "specification", given->specification,
+          R"(JSON like '{"kind": "bpt", "k": 4, "length": 64, "causal": true}', or a file with it; bough generators lists the kinds)")
+      ->type_name("JSON")
+      ->required();
+  CLI::Option* edges = command.add_flag("--edges", given->edges, "Print JSON with all edges, sorted by dst, then src");
+  command.add_flag("--stats", given->stats, "Print figures (what it does if nothing else is asked for)")
+      ->excludes(edges);
+  command.add_flag("--plan", given->plan, "Print how attention will compute on it: dense tiles, rows, memory, time")
+      ->excludes(edges);
+  command.add_flag("--json", given->json, "Print the figures as JSON");
+  command.add_option("--svg", given->svg, "Draw what a token attends to")->type_name("FILE");
+  command.add_option("--html", given->html, "Write a page to explore the graph")->type_name("FILE");
+  command.add_option("--npz", given->npz, "Save src, dst and edge_types for NumPy")->type_name("FILE");
+  command.add_option("--token", given->token, "The token whose sources are drawn; otherwise the one in the middle")
+      ->type_name("I")
+      ->check(CLI::NonNegativeNumber);
+  add_plugin_option(command, given->plugins);
+}
+
+void add_report_command(Commands& commands) {
+  const auto given = std::make_shared<ReportCommand>();
+  CLI::App& command = commands.add("report", "Table, plots and one HTML page from the results of bough run",
+                                   [given] { run_report(*given); });
+  command.add_option("folder", given->folder, "What bough run --out was told")->type_name("DIR")->required();
+  command.add_option("--note", given->note, "Something to say about these results; kept with them, empty = nothing")
+      ->type_name("TEXT");
+}
+
+void add_run_command(Commands& commands) {
+  const auto given = std::make_shared<RunCommand>();
+  CLI::App& command = commands.add("run", "Run an experiment: train, score and compare attention patterns",
+                                   [given] { run_experiment(*given); });
+  command
+      .add_option("experiment", given->file,
+                  "A file (or JSON text) that describes it; without one, the built-in experiment, which needs no data")
+      ->type_name("FILE");
+  command.add_option("--out", given->out, "Folder for results; default: results/<name>")->type_name("DIR");
+  command.add_option("--data", given->data, "Where data files are looked up; then beside the experiment")
+      ->type_name("DIR")
+      ->allow_extra_args(false);
+  command.add_option("--set", given->overrides, "Change one value, e.g. train.steps=50; may be given several times")
+      ->type_name("PATH=VALUE")
+      ->allow_extra_args(false);
+  add_plugin_option(command, given->plugins);
+  command.add_option("--device", given->device, "cpu or cuda")->type_name("DEVICE")->capture_default_str();
+  command.add_option("--jobs", given->jobs, "Runs side by side; default: one a core, as long as the memory lasts")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1024).description(""));
+  command.add_flag("--resume", given->resume, "Go on with what is in --out, bit for bit");
+  command.add_flag("--dry-run", given->dry_run, "Check everything and print the plan; train nothing");
+  command.add_flag("--schema", given->schema, "Print the JSON Schema of experiments");
+}
+
+void add_run_worker_command(Commands& commands) {
+  commands.add("run-worker", "One run, asked for on stdin by bough run", [] { run_worker(); })
+      .group("");  // not for people
+}
+
+void add_version_command(Commands& commands) {
+  const auto given = std::make_shared<VersionCommand>();
+  CLI::App& command =
+      commands.add("version", "Version, compiler, instruction set, threads and CUDA", [given] { run_version(*given); });
+  command.add_flag("--json", given->json, "One JSON object");
+}
+
+/// The program with all it takes.
+struct Program {
+  CLI::App app{"Message passing on graphs: attention graphs, kernels, training.", "bough"};
+  Commands commands{app};
+  std::optional<int> threads;
+
+  Program() {
+    app.add_option("--threads", threads, "Number of threads; otherwise BOUGH_THREADS, otherwise all cores")
+        ->type_name("N");
+    if (has_benchmarks()) add_bench_command(commands);
+    add_compare_command(commands);
+    add_generate_command(commands);
+    add_generators_command(commands);
+    add_graph_command(commands);
+    add_report_command(commands);
+    add_run_command(commands);
+    add_run_worker_command(commands);
+    add_version_command(commands);
+  }
+};
+
+std::string suggestion(std::string_view wanted, const std::vector<std::string>& known) {
+  const std::string nearest = nearest_name(wanted, known);
+  return nearest.empty() ? "" : fmt::format(", did you mean '{}'?", nearest);
+}
+
+std::vector<std::string> option_names(const CLI::App& program, const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const CLI::App* app : {&command, &program}) {
+    for (const CLI::Option* option : app->get_options()) {
+      for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    }
+  }
+  return names;
+}
+
+std::string where_help_is(const CLI::App& program) {
+  const auto parsed = program.get_subcommands();
+  return parsed.empty() ? "see bough --help" : fmt::format("see bough {} --help", parsed.front()->get_name());
+}
+
+/// What to say about an argument that no command or option takes.
+std::string describe_unexpected(const std::string& argument, const CLI::App& program, const Commands& commands) {
+  const auto parsed = program.get_subcommands();
+  if (argument.starts_with('-')) {
+    const CLI::App& command = parsed.empty() ? program : *parsed.front();
+    return fmt::format("there is no option '{}'{}", argument, suggestion(argument, option_names(program, command)));
+  }
+  if (!parsed.empty()) return fmt::format("'{}' was not expected", argument);
+  return fmt::format("there is no command '{}'{}", argument, suggestion(argument, commands.names()));
+}
+
+/// A mistyped name often makes something else look missing, so it comes first.
+std::string describe(const CLI::ParseError& error, const CLI::App& program, const Commands& commands) {
+  const std::vector<std::string> unexpected = program.remaining(true);
+  const std::string problem =
+      unexpected.empty() ? error.what() : describe_unexpected(unexpected.front(), program, commands);
+  return fmt::format("{}; {}", problem, where_help_is(program));
+}
+
+}  // namespace
+
+CommandLine parse_command_line(int argument_count, char** arguments) {
+  Program program;
+  try {
+    program.app.parse(argument_count, arguments);
+  } catch (const CLI::CallForHelp&) {
+    return {.help = program.app.help()};
+  } catch (const CLI::ParseError& error) {
+    return {.problem = describe(error, program.app, program.commands)};
+  }
+  return {.run = program.commands.given(), .threads = program.threads};
+}
+
+std::string program_help() { return Program().app.help(); }
+
+}  // namespace bough::cli

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace bough::cli {
+
+struct CommandLine {
+  std::function<void()> run = {};        ///< the command that was given, with its options; empty if there was none
+  std::optional<int> threads = {};       ///< of --threads
+  std::optional<std::string> help = {};  ///< what --help asked for
+  std::string problem = {};              ///< what cannot be understood, in one sentence; empty if all is well
+};
+
+CommandLine parse_command_line(int argument_count, char** arguments);
+
+/// The help text of the whole program.
+std::string program_help();
+
+}  // namespace bough::cli
