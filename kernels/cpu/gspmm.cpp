@@ -13,9 +13,8 @@ void gspmm(Cpu, const GspmmArguments<T>& arguments) {
     case ReduceOp::mean:
       return reduce_sum(arguments);
     case ReduceOp::max:
-      return reduce_max(arguments);
     case ReduceOp::min:
-      return reduce_min(arguments);
+      return reduce_extremes(arguments);
     case ReduceOp::prod:
       return reduce_prod(arguments);
   }

@@ -37,9 +37,7 @@ void gspmm(Cpu, const GspmmArguments<T>& arguments);
 template <typename T>
 void reduce_sum(const GspmmArguments<T>& arguments);
 template <typename T>
-void reduce_max(const GspmmArguments<T>& arguments);
-template <typename T>
-void reduce_min(const GspmmArguments<T>& arguments);
+void reduce_extremes(const GspmmArguments<T>& arguments);
 template <typename T>
 void reduce_prod(const GspmmArguments<T>& arguments);
 /// Of copies of rows, see reduces_copies.

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include "bough/ops/arithmetic.h"
+#include "kernels/cpu/scatter_winners.h"
 #include "kernels/device_data.h"
 #include "kernels/on_any_device.h"
 #include "kernels/ops/message_passes.h"
+#include "kernels/views.h"
 
 namespace bough {
 namespace {
@@ -35,11 +37,32 @@ struct Contraction {
   Shape common;
 };
 
+/// From this mean degree on, finding the edges that did not win costs more than writing where the winners came from,
+/// which is all over the place.
+constexpr std::int64_t least_scattered_degree = 64;
+
+/// For each edge the row of a target; null for its own.
+const std::int32_t* rows_by_edge(const Graph& graph, Target target) {
+  if (target == Target::edge) return nullptr;
+  const CooView edges = graph.coo();
+  return target == Target::source ? edges.src.data() : edges.dst.data();
+}
+
 Tensor add_up(const Graph& graph, const Contraction& sum, Target target, const Shape& row) {
   Tensor result = Tensor::empty(mp::with_rows(mp::rows_of_target(graph, target), row), sum.lhs.tensor.dtype(),
                                 sum.lhs.tensor.device());
   if (result.elements() == 0) return result;
   if (sum.common.elements() == 0 || graph.num_edges() == 0) return result.zero();
+
+  const bool whole_rows = sum.op == BinaryOp::copy_lhs && row == sum.common;
+  const bool few_win = graph.num_edges() >= least_scattered_degree * graph.num_dst();
+  if (sum.winners.defined() && whole_rows && few_win && result.device() == Device::cpu()) {
+    on_device("message gradient", result, [&]<typename T>(Cpu cpu, TypeTag<T>) {
+      scatter_winners(cpu, rows_of<T>(sum.lhs.tensor), rows_of<std::int32_t>(sum.winners), rows_by_edge(graph, target),
+                      rows_of<T>(result));
+    });
+    return result;
+  }
 
   std::vector<Shape> shapes{mp::row_shape(sum.lhs.tensor.shape())};
   if (reads_both(sum.op)) shapes.push_back(mp::row_shape(sum.rhs.tensor.shape()));

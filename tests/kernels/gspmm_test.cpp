@@ -230,6 +230,42 @@ TEST(Gspmm, ATieInAHubGoesToTheFirstEdgeWhicheverSegmentHoldsIt) {
   EXPECT_EQ(values.grad().to_vector<float>()[3000], 1);
 }
 
+TEST(Gspmm, TheGradientOfAnExtremeReachesItsOriginInADenseGraph) {
+  constexpr std::int64_t nodes = 40, width = 300;  // degrees for which winners are scattered, in several pieces
+  Graph graph = zoo::random_graph(nodes, 90 * (nodes + 1), 3);
+  graph = Graph::bipartite(std::vector(graph.coo().src.begin(), graph.coo().src.end()),
+                           std::vector(graph.coo().dst.begin(), graph.coo().dst.end()),
+                           {.num_src = nodes, .num_dst = nodes + 1});  // the last one has no edges
+  const Tensor seed = random_tensor({nodes + 1, width}, DType::float64, 9);
+  for (const ReduceOp reduce : {ReduceOp::max, ReduceOp::min}) {
+    for (const Target target : {Target::source, Target::destination, Target::edge}) {
+      const Tensor x = random_tensor({mp::rows_of_target(graph, target), width}, DType::float64, 4);
+      const auto gradient = [&] {
+        const Tensor leaf = x.detach().clone().set_requires_grad(true);
+        gspmm(graph, BinaryOp::copy_lhs, reduce, leaf, {}, {.lhs = target}).backward({.gradient = seed});
+        return leaf.grad();
+      };
+      const std::vector<double> values = x.to_vector<double>(), flowing = seed.to_vector<double>();
+      std::vector<double> expected(values.size(), 0);
+      for (std::int64_t feature = 0; feature < width; ++feature) {
+        std::vector<std::int64_t> best(nodes + 1, -1);  // the row of x that each destination got
+        for (std::int64_t edge = 0; edge < graph.num_edges(); ++edge) {
+          const std::int64_t src = graph.coo().src[edge], dst = graph.coo().dst[edge];
+          const std::int64_t row = target == Target::source ? src : target == Target::destination ? dst : edge;
+          const double sign = reduce == ReduceOp::max ? 1 : -1;
+          const auto value = [&](std::int64_t origin) { return sign * values[origin * width + feature]; };
+          if (best[dst] < 0 || value(row) > value(best[dst])) best[dst] = row;
+        }
+        for (std::int64_t dst = 0; dst < nodes; ++dst) {
+          expected[best[dst] * width + feature] += flowing[dst * width + feature];
+        }
+      }
+      expect_close(gradient(), expected);
+      expect_same_bits_for_threads(gradient);
+    }
+  }
+}
+
 TEST(Gspmm, RowsOfMinusInfinityHaveAWinnerToo) {
   const Graph graph = Graph::from_edges({0, 1}, {1, 1}, {.num_nodes = 2});
   Tensor values = full({2, 1}, -INFINITY).set_requires_grad(true);

@@ -75,10 +75,10 @@ template <bool KeepWinner, typename T, typename Reduce>
 constexpr void take(const Reduce& reduce, T& value, std::int32_t& winner, T message, std::int32_t edge) {
   if constexpr (KeepWinner) {
     const std::int32_t first = edge < winner ? edge : winner;
-    const std::int32_t better = Reduce::holds(value, message) ? winner : edge;
+    const std::int32_t better = reduce.holds(value, message) ? winner : edge;
     const std::int32_t next = message == value ? first : better;
     winner = value != value ? winner : next;
-    value = better_of<Reduce>(value, message);
+    value = better_of(reduce, value, message);
   } else {
     value = reduce(value, message);
   }

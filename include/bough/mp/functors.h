@@ -81,8 +81,8 @@ struct Product {
 /// The best so far, or the message if that is better; a NaN is better than any number. In two steps without &&, which
 /// compilers make vectors of.
 template <typename Reduce, typename T>
-BOUGH_HOST_DEVICE constexpr T better_of(T best, T message) {
-  const T better = Reduce::holds(best, message) ? best : message;
+BOUGH_HOST_DEVICE constexpr T better_of(const Reduce& reduce, T best, T message) {
+  const T better = reduce.holds(best, message) ? best : message;
   return best != best ? best : better;
 }
 
@@ -99,7 +99,7 @@ struct Max {
   }
   template <typename T>
   BOUGH_HOST_DEVICE constexpr T operator()(T best, T message) const {
-    return better_of<Max>(best, message);
+    return better_of(*this, best, message);
   }
 };
 
@@ -115,7 +115,7 @@ struct Min {
   }
   template <typename T>
   BOUGH_HOST_DEVICE constexpr T operator()(T best, T message) const {
-    return better_of<Min>(best, message);
+    return better_of(*this, best, message);
   }
 };
 
@@ -158,8 +158,8 @@ concept ComputeBound = requires {
 
 /// True for a reduction that picks one of its messages.
 template <typename Reduce>
-concept Selects = requires(float value) {
-  { Reduce::holds(value, value) } -> std::convertible_to<bool>;
+concept Selects = requires(const Reduce& reduce, float value) {
+  { reduce.holds(value, value) } -> std::convertible_to<bool>;
 };
 
 }  // namespace bough::mp

@@ -131,7 +131,7 @@ class RowReduction {
 
   void reduce_edges(std::int64_t row, std::int64_t begin, std::int64_t end, const FeatureBlock& block,
                     ResultRow<T> target) const {
-    fill(target, block, Reduce::template identity<T>(), static_cast<std::int32_t>(adjacency_.edge_at(begin)));
+    fill(target, block, reduce_.template identity<T>(), static_cast<std::int32_t>(adjacency_.edge_at(begin)));
     std::int64_t position = begin;
     if constexpr (Kernel::sums_inner) {
       LaneSums<T, Reduce, KeepWinner> sums(reduce_);
@@ -212,7 +212,7 @@ void map_edges(const EdgeList& edges, const Kernel& kernel, T* results, std::int
       }
       const EdgeRows edge = edges.at(position);
       const ResultRow<T> row{results + edge.number[static_cast<int>(End::edge)] * width};
-      if constexpr (!std::is_same_v<Reduce, Assign>) std::fill_n(row.values, width, Reduce::template identity<T>());
+      if constexpr (!std::is_same_v<Reduce, Assign>) std::fill_n(row.values, width, reduce.template identity<T>());
       if constexpr (Kernel::sums_inner) {
         kernel.template take_sums<false>(sums, edge, block, row);
       } else {
