@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <string>
 #include <vector>
@@ -17,9 +18,6 @@
 namespace bough::bench {
 namespace {
 
-/// Segments of this many bytes would push other things out of memory.
-constexpr std::int64_t largest_values = std::int64_t{5} << 29;
-
 struct NamedGraph {
   std::string name;
   Graph (*make)();
@@ -36,6 +34,12 @@ const std::vector<NamedGraph>& graphs() {
 struct Width {
   std::int64_t heads, width;
 };
+
+/// Whether a row for each edge, its gradient and as much again find room on this machine.
+bool fits_in_memory(std::int64_t edges, Width width) {
+  const std::int64_t bytes = edges * width.heads * width.width * std::int64_t{sizeof(float)};
+  return bytes <= sysconf(_SC_PHYS_PAGES) / 3 * sysconf(_SC_PAGESIZE);
+}
 
 struct SourceTimesEdge {
   template <typename T>
@@ -101,9 +105,8 @@ class Group {
   }
 
   void segments() {
-    const std::int64_t elements = graph_.num_edges() * width_.heads * width_.width;
     if (!wanted("segment_sum") && !wanted("segment_sum_backward")) return;
-    if (elements * std::int64_t{sizeof(float)} > largest_values) return;
+    if (!fits_in_memory(graph_.num_edges(), width_)) return;
     values_ = randn({graph_.num_edges(), width_.heads, width_.width});
     const Tensor offsets = Tensor::from_span<std::int64_t>(graph_.csc().offsets, {graph_.num_dst() + 1});
     both_ways("segment_sum", [&] { return segment_reduce(values_, offsets, ReduceOp::sum); });
@@ -136,9 +139,7 @@ class Group {
   }
 
   void general_path() {
-    if (!wanted("general_copy_u_sum")) return;
-    const std::int64_t bytes = graph_.num_edges() * width_.heads * width_.width * std::int64_t{sizeof(float)};
-    if (bytes > largest_values) return;
+    if (!wanted("general_copy_u_sum") || !fits_in_memory(graph_.num_edges(), width_)) return;
     Frame frame(graph_);
     frame.node("h") = u_;
     const Times times = measure_both(
