@@ -52,6 +52,9 @@ function(bough_library name)
   set_property(GLOBAL APPEND PROPERTY BOUGH_LIBRARIES ${target})
 endfunction()
 
+# Code that reads, writes and decides but has no loop that people wait for: with -O1 it compiles a third sooner.
+set(bough_light_optimisation $<$<CONFIG:Release>:-O1>)
+
 # bough_test(name SOURCES ... LIBRARIES ... [PREFIX ...]): one GoogleTest program, each of its cases a ctest test.
 function(bough_test name)
   cmake_parse_arguments(ARG "" "PREFIX" "SOURCES;LIBRARIES" ${ARGN})
