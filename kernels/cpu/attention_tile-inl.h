@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 
 #include "kernels/cpu/simd_math-inl.h"
 
@@ -157,16 +158,79 @@ HWY_NOINLINE void products_with_vectors(D d, const T* const* lanes, const T* con
   }
 }
 
-/// Products of rows with the 16 lanes of a tile, lanes[i * 16 + lane], into sums[row * 16 + lane].
+/// True if one vector holds all lanes. An element of a row would then be loaded for each multiplication, so lanes are
+/// packed, and elements loaded, two by two.
+template <typename T>
+constexpr bool packs_pairs = tile_vectors<T> == 1;
+
+/// Packs rows[lane * stride + i] for tile_products; width is a multiple of the vector's.
 template <class D, typename T = hn::TFromD<D>>
-HWY_INLINE void tile_products(D d, const T* lanes, const T* const* rows, std::int64_t num_rows, std::int64_t width,
-                              bool accumulate, T* sums) {
-  constexpr std::int64_t vectors = std::min<std::int64_t>(tile_vectors<T>, 2);
-  for (std::int64_t v = 0; v < tile_vectors<T>; v += vectors) {
-    const std::int64_t lane = v * vector_lanes<T>;
-    const T* at[vectors];
-    for (std::int64_t i = 0; i < vectors; ++i) at[i] = lanes + lane + i * vector_lanes<T>;
-    products_with_vectors<vectors>(d, at, rows, num_rows, width, accumulate, sums + lane, tile_lanes);
+HWY_INLINE void pack_lanes(D d, const T* rows, std::int64_t stride, std::int64_t width, T* lanes) {
+  if constexpr (packs_pairs<T>) {
+    transpose_lanes(hn::Repartition<double, D>(), reinterpret_cast<const double*>(rows), stride / 2, width / 2,
+                    reinterpret_cast<double*>(lanes));
+  } else {
+    transpose_lanes(d, rows, stride, width, lanes);
+  }
+}
+
+/// Products of `columns` rows with packed pairs of lanes; as tile_products.
+template <std::int64_t columns, class D, typename T = hn::TFromD<D>>
+HWY_INLINE void pair_product_block([[maybe_unused]] D d, [[maybe_unused]] const T* HWY_RESTRICT lanes,
+                                   [[maybe_unused]] const T* const* rows, [[maybe_unused]] std::int64_t width,
+                                   [[maybe_unused]] bool accumulate, [[maybe_unused]] T* sums) {
+#if HWY_TARGET != HWY_SCALAR
+  using V = hn::Vec<D>;
+  const hn::Repartition<double, D> pairs;
+  V low[columns], high[columns];  // the first eight lanes, the others; even and odd elements in turns
+  const T* HWY_RESTRICT row[columns];
+#pragma GCC unroll 16
+  for (std::int64_t c = 0; c < columns; ++c) {
+    row[c] = rows[c];
+    low[c] = high[c] = hn::Zero(d);
+  }
+  for (std::int64_t i = 0; i < width; i += 2) {
+    const V x = hn::LoadU(d, lanes + i * tile_lanes), y = hn::LoadU(d, lanes + (i + 1) * tile_lanes);
+#pragma GCC unroll 16
+    for (std::int64_t c = 0; c < columns; ++c) {
+      double pair;
+      std::memcpy(&pair, row[c] + i, sizeof(pair));
+      const V k = hn::BitCast(d, hn::Set(pairs, pair));
+      low[c] = hn::MulAdd(k, x, low[c]);
+      high[c] = hn::MulAdd(k, y, high[c]);
+    }
+  }
+#pragma GCC unroll 16
+  for (std::int64_t c = 0; c < columns; ++c) {
+    T* sum = sums + c * tile_lanes;
+    V total = hn::Add(hn::ConcatEven(d, high[c], low[c]), hn::ConcatOdd(d, high[c], low[c]));
+    if (accumulate) total = hn::Add(total, hn::LoadU(d, sum));
+    hn::StoreU(total, d, sum);
+  }
+#endif
+}
+
+/// Products of rows with the 16 lanes of a tile as pack_lanes leaves them, into sums[row * 16 + lane]; width is a
+/// multiple of the vector's.
+template <class D, typename T = hn::TFromD<D>>
+HWY_NOINLINE void tile_products(D d, const T* lanes, const T* const* rows, std::int64_t num_rows, std::int64_t width,
+                                bool accumulate, T* sums) {
+  if constexpr (packs_pairs<T>) {
+    std::int64_t c = 0;
+    for (; c + 8 <= num_rows; c += 8) {
+      pair_product_block<8>(d, lanes, rows + c, width, accumulate, sums + c * tile_lanes);
+    }
+    for (; c < num_rows; c += column_multiple) {
+      pair_product_block<column_multiple>(d, lanes, rows + c, width, accumulate, sums + c * tile_lanes);
+    }
+  } else {
+    constexpr std::int64_t vectors = std::min<std::int64_t>(tile_vectors<T>, 2);
+    for (std::int64_t v = 0; v < tile_vectors<T>; v += vectors) {
+      const std::int64_t lane = v * vector_lanes<T>;
+      const T* at[vectors];
+      for (std::int64_t i = 0; i < vectors; ++i) at[i] = lanes + lane + i * vector_lanes<T>;
+      products_with_vectors<vectors>(d, at, rows, num_rows, width, accumulate, sums + lane, tile_lanes);
+    }
   }
 }
 

@@ -245,7 +245,7 @@ struct TileInputs {
         std::fill(target, target + padded_width, T{0});
       }
     }
-    transpose_lanes(d, queries, padded_width, padded_width, lanes);
+    pack_lanes(d, queries, padded_width, padded_width, lanes);
     if (!has_relations) return;
     // Two vectors of relations at a time: each element of a query is then used twice.
     constexpr std::int64_t block = AttentionPlan::block_relations, n = vector_lanes<T>;
@@ -300,7 +300,7 @@ struct TileInputs {
   Scratch<const T*> rows_memory;
   T* keys = nullptr;             ///< [head, window_capacity, padded_width]
   T* queries = nullptr;          ///< [16, padded_width]
-  T* lanes = nullptr;            ///< the queries transposed: lanes[i * 16 + lane]
+  T* lanes = nullptr;            ///< the queries as pack_lanes leaves them
   T* scores = nullptr;           ///< scores[column * 16 + lane]
   T* folded_keys = nullptr;      ///< [column, padded_width]
   T* book = nullptr;             ///< one, or one for each head

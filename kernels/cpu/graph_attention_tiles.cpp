@@ -35,7 +35,7 @@ HWY_INLINE void piece_scores(D d, const AttentionPlan& plan, const AttentionPlan
                              const TileInputs<T>& tile, T* top) {
   const std::uint16_t* masks = plan.column_masks.data() + piece.column_begin;
   const bool mixed = add_mixed_relations(d, plan, piece, tile);
-  tile_products(d, tile.lanes, tile.key_rows, round_up(piece.num_columns, column_multiple), tile.width, mixed,
+  tile_products(d, tile.lanes, tile.key_rows, round_up(piece.num_columns, column_multiple), tile.padded_width, mixed,
                 tile.scores);
   for (std::int64_t v = 0; v < tile_vectors<T>; ++v) {
     const std::int64_t lane = v * vector_lanes<T>;

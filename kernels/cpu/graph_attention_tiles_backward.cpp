@@ -78,7 +78,7 @@ struct TileGradients {
   T* d_scores = nullptr;   ///< [column * 16 + lane]
   T* kept = nullptr;       ///< dropout's factors, [column * 16 + lane]
   T* d_outs = nullptr;     ///< gradients of the tile's results, row by row
-  T* lanes = nullptr;      ///< the same transposed
+  T* lanes = nullptr;      ///< the same as pack_lanes leaves them
   T* d_queries = nullptr;  ///< of one tile, or of all tiles and heads of a range with several windows
   T* log_sums = nullptr;
   T* deltas = nullptr;
@@ -108,7 +108,7 @@ void load_tile(D d, const AttentionPlan& plan, const AttentionPlan::Tile& tile, 
       work.deltas[lane] = 0;
     }
   }
-  transpose_lanes(d, work.d_outs, work.value_width, work.value_width, work.lanes);
+  pack_lanes(d, work.d_outs, work.value_width, work.value_width, work.lanes);
   if (inputs.has_relations) {
     std::fill(work.d_book_products, work.d_book_products + tile_lanes * inputs.book_stride, T{0});
   }
@@ -127,8 +127,8 @@ HWY_INLINE void piece_gradients(D d, const AttentionPlan& plan, const AttentionP
   find_rows(plan, piece, work.values + h * inputs.window_capacity * work.value_width, work.value_width,
             work.value_rows);
   const bool mixed = add_mixed_relations(d, plan, piece, inputs), drops = in.dropout.active();
-  tile_products(d, inputs.lanes, inputs.key_rows, padded, in.width, mixed, inputs.scores);
-  tile_products(d, work.lanes, work.value_rows, padded, in.value_width, false, work.d_scores);
+  tile_products(d, inputs.lanes, inputs.key_rows, padded, work.width, mixed, inputs.scores);
+  tile_products(d, work.lanes, work.value_rows, padded, work.value_width, false, work.d_scores);
   if (drops) {
     std::fill(work.kept, work.kept + columns * tile_lanes, T{1});
     drop_weights(d, plan, window, piece, plan.tiles[static_cast<std::size_t>(piece.tile)], in.dropout, head, work.kept);
