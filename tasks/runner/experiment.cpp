@@ -127,6 +127,13 @@ std::string name_of(const std::vector<SweepAxis>& axes, const json& settings, co
   return name.size() > longest_name ? name.substr(0, longest_name) : name;
 }
 
+json config_of(const Settings& all) {
+  return {{"task", all.json("task")},
+          {"model", all.json("model")},
+          {"graph", all.json("graph")},
+          {"train", all.json("train")}};
+}
+
 PlannedRun check_run(const ParameterTable& table, const Task& task, const json& source,
                      const ExperimentOptions& options) {
   json own = source;
@@ -134,10 +141,7 @@ PlannedRun check_run(const ParameterTable& table, const Task& task, const json& 
   if (own.contains("graph") && own["graph"].is_string()) own["graph"] = {{"kind", own["graph"]}};
   const Settings all = table.read("experiment", own);
   PlannedRun run{.name = {},
-                 .config = {{"task", all.json("task")},
-                            {"model", all.json("model")},
-                            {"graph", all.json("graph")},
-                            {"train", all.json("train")}},
+                 .config = config_of(all),
                  .settings = {},
                  .checked = {.task = Settings("task", all.json("task")),
                              .model = Settings("model", all.json("model")),
@@ -194,6 +198,14 @@ std::string describe_setting(const std::string& path, const json& value) {
     name += fmt::format("-{}{}", key, text);
   }
   return name;
+}
+
+json completed_config(const json& saved) {
+  try {
+    return config_of(experiment_parameters(task_named(task_kind(saved))).read("saved configuration", saved));
+  } catch (const ConfigError&) {
+    return saved;
+  }
 }
 
 std::string first_difference(const json& a, const json& b) {

@@ -48,6 +48,10 @@ void apply_override(nlohmann::json& source, const std::string& text);
 /// A short name for what a sweep sets: "bpt-k4", "seed2".
 std::string describe_setting(const std::string& path, const nlohmann::json& value);
 
+/// The configuration of a run that was saved earlier, with the defaults of keys that have been added to experiments
+/// since; as it is where it is no longer a valid one.
+nlohmann::json completed_config(const nlohmann::json& saved);
+
 /// The first path at which two configurations differ, or nothing.
 std::string first_difference(const nlohmann::json& a, const nlohmann::json& b);
 

@@ -64,7 +64,7 @@ Sweep::Sweep(const Experiment& experiment, const SweepOptions& options)
   for (const PlannedRun& run : experiment.runs) {
     const RunResult* before = outcome_.results.find(run.name);
     if (before == nullptr) continue;
-    const std::string difference = first_difference(before->config, run.config);
+    const std::string difference = first_difference(completed_config(before->config), run.config);
     if (difference.empty()) continue;
     throw ConfigError("run", fmt::format("'{}' holds the run '{}' with another {}; choose another --out",
                                          options.folder, run.name, difference));

@@ -168,7 +168,7 @@ void Training::restore() {
   if (note == notes.end()) throw IoError("resume", fmt::format("'{}' is no checkpoint of a run", checkpoint_));
   const json state = parse_json(note->second, "checkpoint");
   RunResult saved = run_result_from(state.at("result"));
-  const std::string difference = first_difference(saved.config, result_.config);
+  const std::string difference = first_difference(completed_config(saved.config), result_.config);
   if (!difference.empty()) {
     throw ConfigError("resume",
                       fmt::format("'{}' was made with another {}; choose another --out", checkpoint_, difference));

@@ -111,6 +111,17 @@ TEST(ExperimentSchema, HasHelpForEveryKeyAndKnowsEveryPattern) {
   }
 }
 
+TEST(CompletedConfig, FillsInWhatCameLaterAndLeavesAloneWhatIsNotKnown) {
+  const json config = read_experiment(default_experiment()).runs.front().config;
+  json older = config;
+  ASSERT_EQ(older["train"].erase("seed") + older["model"].erase("dropout"), 2u);
+  EXPECT_EQ(completed_config(older)["train"]["seed"], 1);
+  EXPECT_TRUE(completed_config(older)["model"].contains("dropout"));
+  EXPECT_EQ(completed_config(config), config);
+  older["train"]["no_longer_known"] = 1;
+  EXPECT_EQ(completed_config(older), older);
+}
+
 TEST(FirstDifference, NamesThePath) {
   EXPECT_EQ(first_difference({{"a", {{"b", 1}}}}, {{"a", {{"b", 1}}}}), "");
   EXPECT_EQ(first_difference({{"a", {{"b", 1}}}}, {{"a", {{"b", 2}}}}), "a.b");

@@ -119,6 +119,18 @@ TEST(RunExperiment, DoesNotRepeatWhatIsDoneAndKeepsRunsOfEarlierSweeps) {
   EXPECT_EQ(second.results.runs[1].name, "window-width4");
 }
 
+TEST(RunExperiment, TakesAKeyThatOlderResultsLackForItsDefault) {
+  const test::TemporaryFolder folder;
+  run(tiny(), folder.file("out"));
+  Results results = load_results(folder.file("out/results.json"));
+  ASSERT_EQ(results.runs.front().config["train"].erase("clip"), 1u);
+  save_results(folder.file("out/results.json"), results);
+  EXPECT_EQ(run(tiny(), folder.file("out"), {.resume = true}).failed, 0);
+  json changed = tiny();
+  changed["train"]["clip"] = 0.125;
+  EXPECT_THROW(run(changed, folder.file("out"), {.resume = true}), ConfigError);
+}
+
 TEST(RunExperiment, RefusesAFolderThatHoldsTheRunWithOtherSettings) {
   const test::TemporaryFolder folder;
   run(tiny(), folder.file("out"));
