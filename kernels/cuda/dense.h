@@ -21,7 +21,7 @@ template <typename T>
 void unary_gradient(Cuda, UnaryFunction function, UnaryParameters parameters, const T* saved, const T* dy, T* dx,
                     std::int64_t count);
 
-/// result = f(a, b) over the plan's elements.
+/// result = f(a, b) over the plan's elements. T: int32_t and int64_t too, but not to divide.
 template <typename T>
 void binary(Cuda, BinaryFunction function, const BroadcastPlan<2>& plan, const T* a, const T* b, T* result);
 

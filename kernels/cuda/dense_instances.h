@@ -24,5 +24,9 @@ template void layer_norm(Cuda, const simt::LayerNorm<double>&);
 template void layer_norm_backward(Cuda, const simt::LayerNormInputGradient<double>&, double*, double*);
 template void cross_entropy(Cuda, const simt::CrossEntropy<double>&, double*);
 template void cross_entropy_backward(Cuda, const simt::CrossEntropyGradient<double>&);
+template void binary(Cuda, BinaryFunction, const BroadcastPlan<2>&, const std::int32_t*, const std::int32_t*,
+                     std::int32_t*);
+template void binary(Cuda, BinaryFunction, const BroadcastPlan<2>&, const std::int64_t*, const std::int64_t*,
+                     std::int64_t*);
 
 }  // namespace bough

@@ -3,6 +3,7 @@
 #include "kernels/cuda/elements.h"
 #include "kernels/cuda/queue.h"
 #include "kernels/simt/elementwise.h"
+#include "kernels/simt/rows.h"
 
 namespace bough {
 namespace {
@@ -30,6 +31,15 @@ void select(Cuda gpu, const BroadcastPlan<3>& plan, std::size_t size, const bool
   with_unit(size, [&]<typename Unit>(Unit) {
     simt::select(queue, plan, mask, static_cast<const Unit*>(a), static_cast<const Unit*>(b),
                  static_cast<Unit*>(result));
+  });
+}
+
+void put_rows(Cuda gpu, const std::int32_t* rows, std::int64_t count, std::int64_t width, std::size_t size,
+              const void* values, void* target) {
+  cuda::Queue queue(gpu.device);
+  with_unit(size, [&]<typename Unit>(Unit) {
+    simt::put_rows(
+        queue, simt::PutRows<Unit>{static_cast<const Unit*>(values), rows, static_cast<Unit*>(target), count, width});
   });
 }
 

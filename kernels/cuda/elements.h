@@ -19,6 +19,9 @@ namespace bough {
 void strided_copy(Cuda, const StridedMove& move, std::size_t size, const void* source, void* target);
 void select(Cuda, const BroadcastPlan<3>& plan, std::size_t size, const bool* mask, const void* a, const void* b,
             void* result);
+/// Rows of `width` elements go to the places that `rows` names, each at most once; zeros without values.
+void put_rows(Cuda, const std::int32_t* rows, std::int64_t count, std::int64_t width, std::size_t size,
+              const void* values, void* target);
 
 void cast(Cuda, DType from_type, const void* from, DType to_type, void* to, std::int64_t count);
 void compare(Cuda, Comparison comparison, const BroadcastPlan<2>& plan, DType type, const void* a, const void* b,

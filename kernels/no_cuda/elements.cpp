@@ -8,6 +8,9 @@ void strided_copy(Cuda, const StridedMove&, std::size_t, const void*, void*) { n
 void select(Cuda, const BroadcastPlan<3>&, std::size_t, const bool*, const void*, const void*, void*) {
   no_cuda("select");
 }
+void put_rows(Cuda, const std::int32_t*, std::int64_t, std::int64_t, std::size_t, const void*, void*) {
+  no_cuda("put_rows");
+}
 void cast(Cuda, DType, const void*, DType, void*, std::int64_t) { no_cuda("cast"); }
 void compare(Cuda, Comparison, const BroadcastPlan<2>&, DType, const void*, const void*, bool*) { no_cuda("compare"); }
 

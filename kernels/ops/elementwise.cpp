@@ -46,7 +46,7 @@ Tensor binary_values(const char* where, BinaryFunction function, const Tensor& a
   require_alike(where, a, b);
   const Shape shape = broadcast_shapes(where, a.shape(), b.shape());
   Tensor result = Tensor::empty(shape, a.dtype(), a.device());
-  const auto compute = [&]<typename T>(auto backend, TypeTag<T>) {
+  on_any_device_number(where, a, [&]<typename T>(auto backend, TypeTag<T>) {
     if constexpr (std::is_integral_v<T>) {
       if (function == BinaryFunction::div) {
         throw TypeError(where, fmt::format("takes float32 or float64, not {}; cast() converts", name_of(a.dtype())));
@@ -54,12 +54,7 @@ Tensor binary_values(const char* where, BinaryFunction function, const Tensor& a
     }
     binary(backend, function, plan_broadcast<2>(shape, {a.shape(), b.shape()}), device_data<T>(a), device_data<T>(b),
            device_data<T>(result));
-  };
-  if (is_floating(a.dtype())) {
-    on_any_device(where, a, compute);
-  } else {
-    on_device_number(where, a, compute);
-  }
+  });
   return result;
 }
 

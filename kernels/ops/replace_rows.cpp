@@ -5,33 +5,44 @@
 #include "bough/autograd/autograd.h"
 #include "bough/core/parallel.h"
 #include "bough/ops/rows.h"
-#include "kernels/on_device.h"
+#include "kernels/cuda/elements.h"
+#include "kernels/on_any_device.h"
 #include "kernels/views.h"
 
 namespace bough {
 namespace {
 
-/// Writes values, or zeros if they are undefined, into rows of the target.
-void overwrite(Tensor& target, const Tensor& rows, const Tensor& values) {
-  on_device_any_type("replace_rows", target, [&]<typename T>(auto, TypeTag<T>) {
-    const Rows<T> to = rows_of<T>(target);
-    const std::span<const std::int32_t> numbers = rows.span<std::int32_t>();
-    parallel_chunks(rows.elements(), rows_per_chunk(to.width), [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i) {
-        T* row = to[numbers[static_cast<std::size_t>(i)]];
-        if (values.defined()) {
-          std::copy_n(values.data<T>() + i * to.width, to.width, row);
-        } else {
-          std::fill_n(row, to.width, T{});
-        }
+/// Puts rows of values, or zeros without them, where `rows` says.
+template <typename T>
+void put_rows(Cpu, std::span<const std::int32_t> rows, const T* values, Rows<T> target) {
+  const auto count = static_cast<std::int64_t>(rows.size()), width = target.width;
+  parallel_chunks(count, rows_per_chunk(width), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      T* row = target[rows[static_cast<std::size_t>(i)]];
+      if (values != nullptr) {
+        std::copy_n(values + i * width, width, row);
+      } else {
+        std::fill_n(row, width, T{});
       }
-    });
+    }
+  });
+}
+template <typename T>
+void put_rows(Cuda gpu, std::span<const std::int32_t> rows, const T* values, Rows<T> target) {
+  put_rows(gpu, rows.data(), static_cast<std::int64_t>(rows.size()), target.width, sizeof(T), values, target.data);
+}
+
+void overwrite(Tensor& target, const Tensor& rows, const Tensor& values) {
+  on_any_device_any_type(target, [&]<typename T>(auto backend, TypeTag<T>) {
+    put_rows(backend, device_span<std::int32_t>(rows), values.defined() ? device_data<T>(values) : nullptr,
+             rows_of<T>(target));
   });
 }
 
 }  // namespace
 
 Tensor replace_rows(const Tensor& base, const Tensor& rows, const Tensor& values) {
+  require_same_device("replace_rows", {base, rows, values});
   Tensor result = base.detach().clone();
   overwrite(result, rows, values);
   // y = base with values in its rows:  dbase = dy with zeros there, dvalues = dy there

@@ -50,6 +50,31 @@ void gather_rows(Queue& queue, const std::byte* source, const Index* index, std:
   gather(std::byte{});
 }
 
+/// target[index[i]] = source[i], or zeros without a source; the entries of the index are distinct. A thread for each
+/// unit.
+template <typename Unit>
+struct PutRows {
+  static constexpr int block_size = 256;
+
+  const Unit* source = nullptr;
+  const std::int32_t* index = nullptr;
+  Unit* target = nullptr;
+  std::int64_t rows = 0, width = 1;
+
+  template <typename Context>
+  BOUGH_DEVICE void operator()(Context& context) const {
+    const std::int64_t i = thread_number<block_size>(context);
+    if (i >= rows * width) return;
+    const std::int64_t row = context.load(index + i / width);
+    context.store(target + row * width + i % width, source == nullptr ? Unit{} : context.load(source + i));
+  }
+};
+
+template <typename Queue, typename Unit>
+void put_rows(Queue& queue, const PutRows<Unit>& body) {
+  launch_threads(queue, "put_rows", body.rows * body.width, body);
+}
+
 /// What each row of a segment gets back from the segment's gradient: a thread for each element, which finds its segment
 /// by bisection.
 template <typename T>

@@ -125,6 +125,10 @@ TEST_F(GpuTensors, OperandsBroadcastAndTheirGradientsAreSummedBack) {
   expect_same_as_cpu({matrix, row, column, number}, [](const Tensors& t) {
     return (t[0] + t[1]) * (t[2] - t[3]) / square(t[1]) + maximum(t[0], t[2]) - minimum(t[1], t[0]) * 3.0;
   });
+  for (const DType dtype : {DType::int32, DType::int64}) {
+    expect_same_as_cpu({test::random_tensor({6, 4}, dtype, 1), test::random_tensor({4}, dtype, 2)},
+                       [](const Tensors& t) { return maximum(t[0] * 2.0 - t[1], t[1]); });
+  }
   expect_same_as_cpu({column}, [](const Tensors& t) { return broadcast_to(t[0], {3, 5, 4}); });
 }
 
