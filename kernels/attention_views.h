@@ -79,6 +79,7 @@ struct RelationTables {
 template <typename T>
 struct AttentionGradients {
   HeadRows<const T> d_out;
+  HeadRows<const T> out;  ///< the result of forward; only for tiles, which compute `delta` themselves
   HeadRows<const T> log_sum;
   HeadRows<const T> delta;  ///< sum of out * d_out for each destination and head
   HeadRows<T> q, k, v;

@@ -89,6 +89,32 @@ struct TileGradients {
   T** sum_rows = nullptr;          ///< where gradients of these columns are added
 };
 
+/// work.deltas[lane] = sum of out * d_out for each lane, after work.d_outs are there.
+template <class D, typename T = hn::TFromD<D>>
+HWY_INLINE void compute_deltas(D d, const AttentionPlan::Tile& tile, const AttentionInputs<T>& in, std::int64_t head,
+                               const AttentionGradients<T>& gradients, const TileGradients<T>& work) {
+  constexpr std::int64_t n = vector_lanes<T>;
+  const std::int64_t whole = in.value_width / n * n;
+  const auto rest = hn::FirstN(d, static_cast<std::size_t>(in.value_width - whole));
+  for (std::int64_t lane = 0; lane < tile_lanes; lane += n) {
+    hn::Vec<D> sums[n];
+    for (std::int64_t j = 0; j < n; ++j) {
+      sums[j] = hn::Zero(d);
+      if (lane + j >= tile.num_lanes) continue;
+      const T* out = gradients.out(tile.rows[static_cast<std::size_t>(lane + j)], head);
+      const T* d_out = work.d_outs + (lane + j) * work.value_width;
+      for (std::int64_t i = 0; i < whole; i += n) {
+        sums[j] = hn::MulAdd(hn::LoadU(d, out + i), hn::LoadU(d, d_out + i), sums[j]);
+      }
+      if (whole == in.value_width) continue;
+      sums[j] = hn::MulAdd(hn::MaskedLoad(rest, d, out + whole), hn::LoadU(d, d_out + whole), sums[j]);
+    }
+    transpose_square(d, sums);
+    for (std::int64_t j = 1; j < n; ++j) sums[0] = hn::Add(sums[0], sums[j]);
+    hn::StoreU(sums[0], d, work.deltas + lane);
+  }
+}
+
 /// Loads what belongs to the rows of a tile.
 template <class D, typename T = hn::TFromD<D>>
 void load_tile(D d, const AttentionPlan& plan, const AttentionPlan::Tile& tile, const AttentionInputs<T>& in,
@@ -101,13 +127,12 @@ void load_tile(D d, const AttentionPlan& plan, const AttentionPlan::Tile& tile, 
     if (lane < tile.num_lanes) {
       load_row(d, T{1}, gradients.d_out(row, head), d_out, in.value_width);
       work.log_sums[lane] = *gradients.log_sum(row, head);
-      work.deltas[lane] = *gradients.delta(row, head);
     } else {
       std::fill(d_out, d_out + work.value_width, T{0});
       work.log_sums[lane] = std::numeric_limits<T>::infinity();
-      work.deltas[lane] = 0;
     }
   }
+  compute_deltas(d, tile, in, head, gradients, work);
   pack_lanes(d, work.d_outs, work.value_width, work.value_width, work.lanes);
   if (inputs.has_relations) {
     std::fill(work.d_book_products, work.d_book_products + tile_lanes * inputs.book_stride, T{0});
@@ -296,6 +321,7 @@ void backward_of_tile(D d, const AttentionPlan& plan, const AttentionPlan::Range
   load_tile(d, plan, tile, in, head, gradients, inputs, work);
   next.prefetch(in.q, inputs.heads, in.width);
   next.prefetch(gradients.d_out, inputs.heads, in.value_width);
+  next.prefetch(gradients.out, inputs.heads, in.value_width);
   for (std::int32_t p = begin; p < end; ++p) {
     const AttentionPlan::Piece& piece = plan.pieces[static_cast<std::size_t>(p)];
     piece_gradients(d, plan, window, piece, in, head, inputs, work);

@@ -96,9 +96,10 @@ AttentionGradients<T> gradient_views(const AttentionCall& call, const HeadGroup&
 
 template <typename T>
 void backward_group(Cpu cpu, const AttentionCall& call, const HeadGroup& group, const AttentionInputs<T>& in,
-                    const AttentionGradients<T>& gradients) {
+                    const AttentionGradients<T>& gradients, HeadRows<T> delta) {
   const auto rows_backward = [&](const AttentionEdges& to_destinations, const AttentionEdges& to_sources,
                                  bool accumulate) {
+    attention_delta(cpu, call.num_dst, in, gradients.out, gradients.d_out, delta);
     if (gradients.flow_to_destinations()) attend_rows_backward_to_destinations(cpu, to_destinations, in, gradients);
     if (gradients.flow_to_sources()) attend_rows_backward_to_sources(cpu, to_sources, in, gradients, accumulate);
   };
@@ -116,9 +117,10 @@ void backward_group(Cpu cpu, const AttentionCall& call, const HeadGroup& group, 
 }
 
 template <typename T>
-void backward_group(Cuda gpu, const AttentionCall&, const HeadGroup& group, const AttentionInputs<T>& in,
-                    const AttentionGradients<T>& gradients) {
+void backward_group(Cuda gpu, const AttentionCall& call, const HeadGroup& group, const AttentionInputs<T>& in,
+                    const AttentionGradients<T>& gradients, HeadRows<T> delta) {
   const Device device = Device::cuda(gpu.device);
+  attention_delta(gpu, call.num_dst, in, gradients.out, gradients.d_out, delta);
   if (gradients.flow_to_destinations()) {
     const auto rows = simt::device_rows(group.graph, mp::Direction::by_destination, device);
     attend_rows_backward_to_destinations(gpu, rows->rows(), rows->edges(), in, gradients, group.graph.num_edges());
@@ -146,13 +148,11 @@ AttentionTensors attend_backward(const AttentionCall& call, const AttentionTenso
       const AttentionInputs<T> in = call.inputs<T>(tensors, group);
       AttentionGradients<T> views = gradient_views<T>(call, group, gradients);
       views.d_out = head_rows<T>(d_out, true, call.heads, call.value_width, group.first_head);
+      views.out = head_rows<T>(result.out, true, call.heads, call.value_width, group.first_head);
       views.log_sum = head_rows<T>(result.log_sum, true, call.heads, 1, group.first_head);
       const HeadRows<T> deltas = head_rows<T>(delta, true, call.heads, 1, group.first_head);
       views.delta = {deltas.data, deltas.row_stride, deltas.head_stride};
-      attention_delta(backend, call.num_dst, in,
-                      head_rows<T>(result.out, true, call.heads, call.value_width, group.first_head), views.d_out,
-                      deltas);
-      backward_group(backend, call, group, in, views);
+      backward_group(backend, call, group, in, views, deltas);
     }
   });
   return gradients;

@@ -66,6 +66,7 @@ struct EmulatedAttention {
       };
       AttentionGradients<T> views{
           .d_out = rows<T>(d_out, call_.value_width),
+          .out = rows<T>(std::as_const(out), call_.value_width),
           .log_sum = rows<T>(std::as_const(log_sum), 1),
           .delta = rows<T>(std::as_const(delta), 1),
           .q = rows<T>(results.q, call_.width),
@@ -77,8 +78,7 @@ struct EmulatedAttention {
           .edge_bias = edge_rows<T>(results.edge_bias, call_.groups[0]),
           .edge_weights = edge_rows<T>(results.edge_weights, call_.groups[0]),
       };
-      simt::attention_delta(queue_, call_.num_dst, inputs<T>(), rows<T>(std::as_const(out), call_.value_width),
-                            views.d_out, rows<T>(delta, 1));
+      simt::attention_delta(queue_, call_.num_dst, inputs<T>(), views.out, views.d_out, rows<T>(delta, 1));
       simt::attend_backward_to_destinations(queue_, by_destination_.rows(), by_destination_.edges(), inputs<T>(), views,
                                             case_.graph.num_edges());
       simt::attend_backward_to_sources(queue_, by_source_.rows(), by_source_.edges(), inputs<T>(), views);
