@@ -220,6 +220,10 @@ Tensor attention_weights(const Graph& graph, const Tensor& q, const Tensor& k, c
   without.relation_values = {};
   AttentionTensors tensors = tensors_of(q, k, k, without);
   const AttentionCall call = check_attention("attention_weights", std::span(&graph, 1), tensors, without);
+  if (q.device().kind != Device::Kind::cpu) {
+    const NoGrad no_grad;
+    return composed_weights(call, tensors);
+  }
   const AttentionResult result = attend(call, tensors);
   Tensor weights = Tensor::empty({graph.num_edges(), call.heads}, q.dtype());
   on_device("attention_weights", q, [&](auto backend, auto type) {

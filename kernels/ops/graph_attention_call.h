@@ -100,5 +100,7 @@ AttentionCall check_attention(const char* where, std::span<const Graph> graphs, 
 
 /// The same result from operations on edges, which record themselves: what the fused kernels are held to.
 Tensor composed_attention(const AttentionCall& call, const AttentionTensors& tensors);
+/// The weights alone, of a call with one group of heads and without dropout: [edges, heads].
+Tensor composed_weights(const AttentionCall& call, const AttentionTensors& tensors);
 
 }  // namespace bough

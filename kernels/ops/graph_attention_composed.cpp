@@ -23,13 +23,13 @@ Tensor columns_of_edges(const Tensor& tensor, const HeadGroup& group) {
   return tensor.rank() == 1 ? rows.reshape({rows.size(0), 1}) : rows;
 }
 
-/// Dropout's factors, [edges, heads].
-Tensor kept_weights(const AttentionDropout& dropout, const HeadGroup& group, DType dtype) {
+/// Dropout's factors, [edges, heads], like a tensor that has their type and device.
+Tensor kept_weights(const AttentionDropout& dropout, const HeadGroup& group, const Tensor& like) {
   AttentionDropout of_group = dropout;
   of_group.first_head = static_cast<std::int32_t>(group.first_head);
   const CscView edges = group.graph.csc();
-  Tensor kept = Tensor::empty({edges.num_edges(), group.heads}, dtype);
-  visit_floating("graph_attention", dtype, [&](auto type) {
+  Tensor kept = Tensor::empty({edges.num_edges(), group.heads}, like.dtype());
+  visit_floating("graph_attention", like.dtype(), [&](auto type) {
     using T = typename decltype(type)::type;
     T* factors = kept.data<T>();
     for (std::int32_t row = 0; row < edges.num_rows(); ++row) {
@@ -46,40 +46,51 @@ Tensor kept_weights(const AttentionDropout& dropout, const HeadGroup& group, DTy
       }
     }
   });
-  return kept;
+  return kept.to(like.device());
 }
 
-Tensor attend_group(const AttentionCall& call, const AttentionTensors& tensors, const HeadGroup& group) {
-  const Graph& graph = group.graph;
-  const std::int64_t edges = graph.num_edges();
-  const auto heads_of = [&](const Tensor& tensor) {
-    return call.groups.size() == 1 ? tensor : slice(tensor, 1, group.first_head, group.first_head + group.heads);
-  };
-  const Tensor q = heads_of(tensors.q), k = heads_of(tensors.k), v = heads_of(tensors.v);
-  // A graph without edges has no types, but tables may be given all the same.
-  const Tensor types =
-      Tensor::from_span(graph.edge_types().first(graph.edge_types().empty() ? 0 : static_cast<std::size_t>(edges)),
-                        {graph.edge_types().empty() ? 0 : edges});
+/// The part of a tensor [rows, heads, ...] that belongs to a group.
+Tensor heads_of(const AttentionCall& call, const HeadGroup& group, const Tensor& tensor) {
+  return call.groups.size() == 1 ? tensor : slice(tensor, 1, group.first_head, group.first_head + group.heads);
+}
 
+/// A graph without edges has no types, but tables may be given all the same.
+Tensor types_of(const Graph& graph, Device device) {
+  const std::int64_t count = graph.edge_types().empty() ? 0 : graph.num_edges();
+  return Tensor::from_span(graph.edge_types().first(static_cast<std::size_t>(count)), {count}, device);
+}
+
+/// What each edge counts in the sum of its destination, without dropout: [edges, heads].
+Tensor group_weights(const AttentionCall& call, const AttentionTensors& tensors, const HeadGroup& group,
+                     const Tensor& types) {
+  const Graph& graph = group.graph;
+  const Tensor q = heads_of(call, group, tensors.q), k = heads_of(call, group, tensors.k);
   Tensor scores = gsddmm(graph, BinaryOp::dot, k, q);
   if (tensors.relation_keys.defined()) {
     scores = scores +
              gsddmm(graph, BinaryOp::dot, rows_of_edges(tensors.relation_keys, types, group), q, {.lhs = Target::edge});
   }
-  scores = scores.reshape({edges, group.heads}) * call.scale;
-  if (tensors.relation_bias.defined()) scores = scores + gather_rows(heads_of(tensors.relation_bias), types);
-  if (tensors.edge_bias.defined()) scores = scores + columns_of_edges(tensors.edge_bias, group);
-  Tensor weights = edge_softmax(graph, scores);
-  if (tensors.edge_weights.defined()) {
-    // Normalised once more; where everything is 0 it stays 0.
-    weights = weights * columns_of_edges(tensors.edge_weights, group);
-    const Tensor total = gspmm(graph, BinaryOp::copy_rhs, ReduceOp::sum, {}, weights);
-    weights =
-        gsddmm(graph, BinaryOp::div, weights, maximum(total, std::numeric_limits<float>::min()), {.lhs = Target::edge});
+  scores = scores.reshape({graph.num_edges(), group.heads}) * call.scale;
+  if (tensors.relation_bias.defined()) {
+    scores = scores + gather_rows(heads_of(call, group, tensors.relation_bias), types);
   }
-  if (call.dropout.active()) weights = weights * kept_weights(call.dropout, group, q.dtype());
-  weights = weights.reshape({edges, group.heads, 1});
-  Tensor out = gspmm(graph, BinaryOp::mul, ReduceOp::sum, v, weights);
+  if (tensors.edge_bias.defined()) scores = scores + columns_of_edges(tensors.edge_bias, group);
+  const Tensor weights = edge_softmax(graph, scores);
+  if (!tensors.edge_weights.defined()) return weights;
+  // Normalised once more; where everything is 0 it stays 0.
+  const Tensor weighted = weights * columns_of_edges(tensors.edge_weights, group);
+  const Tensor total = gspmm(graph, BinaryOp::copy_rhs, ReduceOp::sum, {}, weighted);
+  return gsddmm(graph, BinaryOp::div, weighted, maximum(total, std::numeric_limits<float>::min()),
+                {.lhs = Target::edge});
+}
+
+Tensor attend_group(const AttentionCall& call, const AttentionTensors& tensors, const HeadGroup& group) {
+  const Graph& graph = group.graph;
+  const Tensor types = types_of(graph, tensors.q.device());
+  Tensor weights = group_weights(call, tensors, group, types);
+  if (call.dropout.active()) weights = weights * kept_weights(call.dropout, group, tensors.q);
+  weights = weights.reshape({graph.num_edges(), group.heads, 1});
+  Tensor out = gspmm(graph, BinaryOp::mul, ReduceOp::sum, heads_of(call, group, tensors.v), weights);
   if (tensors.relation_values.defined()) {
     out = out + gspmm(graph, BinaryOp::mul, ReduceOp::sum, rows_of_edges(tensors.relation_values, types, group),
                       weights, {.lhs = Target::edge});
@@ -93,6 +104,11 @@ Tensor composed_attention(const AttentionCall& call, const AttentionTensors& ten
   std::vector<Tensor> groups;
   for (const HeadGroup& group : call.groups) groups.push_back(attend_group(call, tensors, group));
   return groups.size() == 1 ? groups[0] : concatenate(groups, 1);
+}
+
+Tensor composed_weights(const AttentionCall& call, const AttentionTensors& tensors) {
+  const HeadGroup& group = call.groups.front();
+  return group_weights(call, tensors, group, types_of(group.graph, tensors.q.device()));
 }
 
 }  // namespace bough

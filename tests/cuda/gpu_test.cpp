@@ -63,6 +63,21 @@ TEST_F(Gpu, AttentionTakesEveryOption) {
   }
 }
 
+TEST_F(Gpu, ComposedAttentionAndItsWeightsMatchTheCpu) {
+  for (const auto& [name, extras] : all_extras()) {
+    SCOPED_TRACE(name);
+    AttentionCase c = attention_case(with_types(zoo::random_graph(9, 40, 2), 4), DType::float64, {2, 8, 6}, extras);
+    c.options.kernel = AttentionKernel::composed;
+    expect_same_as_cpu(c);
+    AttentionCase there = c;
+    for (Tensor* tensor : test::tensors_of(there)) *tensor = tensor->to(Device::cuda());
+    const auto weights = [](const AttentionCase& on) {
+      return attention_weights(on.graph, on.q, on.k, on.options).to(Device::cpu());
+    };
+    test::expect_close(weights(there), weights(c));
+  }
+}
+
 TEST_F(Gpu, AttentionIsBitwiseEqualFromRunToRun) {
   AttentionCase c = attention_case(zoo::power_law(200, 2000, 4), DType::float32, {2, 64, 64});
   for (Tensor* tensor : test::tensors_of(c)) *tensor = tensor->to(Device::cuda());
