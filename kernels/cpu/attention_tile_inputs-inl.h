@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "bough/mp/prefetch.h"
 #include "graph/plan/attention_plan.h"
 #include "kernels/attention_views.h"
 #include "kernels/cpu/attention_tile-inl.h"
@@ -81,7 +82,11 @@ bool load_window(D d, const AttentionPlan& plan, const AttentionPlan::Window& wi
   const std::int64_t padded = round_up(width, n), whole = width / n * n;
   const std::int32_t* sources = plan.window_sources.data() + window.source_begin;
   auto zeros = hn::Zero(d);  // 0 * x is 0 for every finite x
+  constexpr std::int64_t ahead = 8;
   for (std::int64_t i = 0; i < window.num_sources; ++i) {
+    if (i + ahead < window.num_sources) {
+      mp::prefetch_row(source(sources[i + ahead], heads.first), heads.count * width * std::int64_t{sizeof(T)});
+    }
     for (std::int64_t h = 0; h < heads.count; ++h) {
       const T* row = source(sources[i], heads.first + h);
       T* place = target + (h * capacity + i) * padded;
@@ -107,11 +112,10 @@ struct TileOfHead {
   /// Asks for its rows, which are read soon, while there is other work.
   template <typename T>
   HWY_INLINE void prefetch(HeadRows<const T> rows, HeadBlock heads, std::int64_t width) const {
-    constexpr std::int64_t line = 64 / static_cast<std::int64_t>(sizeof(T));
     if (tile == nullptr) return;
     for (std::int64_t lane = 0; lane < tile->num_lanes; ++lane) {
-      const T* row = rows(tile->rows[static_cast<std::size_t>(lane)], heads.first + head);
-      for (std::int64_t i = 0; i < width; i += line) hwy::Prefetch(row + i);
+      mp::prefetch_row(rows(tile->rows[static_cast<std::size_t>(lane)], heads.first + head),
+                       width * std::int64_t{sizeof(T)});
     }
   }
 };

@@ -7,13 +7,13 @@
 #define BOUGH_KERNELS_CPU_GRAPH_ATTENTION_ROWS_INL_H_
 #endif
 
-#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <limits>
 
+#include "bough/mp/prefetch.h"
 #include "kernels/attention_views.h"
 #include "kernels/cpu/graph_attention_rows.h"
 #include "kernels/cpu/simd_math-inl.h"
@@ -131,18 +131,12 @@ HWY_INLINE void add_weighted_rows(D d, std::int64_t num_rows, const T* weights, 
 /// Which end of the edges a row of the compressed view is.
 enum class RowIs { destination, source };
 
-/// Asks for the cache lines of a row that will be needed soon.
-template <typename T>
-HWY_INLINE void prefetch_row(const T* row, std::int64_t elements) {
-  constexpr std::int64_t line = 64 / static_cast<std::int64_t>(sizeof(T));
-  for (std::int64_t i = 0; i < elements; i += line) hwy::Prefetch(row + i);
-}
-
 /// A few consecutive edges of one row.
 struct EdgeChunk {
   static constexpr std::int64_t capacity = 32;
   std::int64_t count = 0;
   const std::int32_t* others = nullptr;  ///< the other ends
+  std::int64_t known = 0;                ///< of others: those of the edges that come next follow, also of other rows
   std::int32_t edge_ids[capacity];
   std::int32_t types[capacity];
   std::uint32_t ordinals[capacity];  ///< among parallel edges; only if dropout is on
@@ -154,6 +148,7 @@ HWY_INLINE void load_chunk(const AttentionEdges& edges, const AttentionInputs<T>
                            std::int64_t begin, std::int64_t end, EdgeChunk& chunk) {
   chunk.count = std::min(end - begin, EdgeChunk::capacity);
   chunk.others = edges.view.indices.data() + begin;
+  chunk.known = static_cast<std::int64_t>(edges.view.indices.size()) - begin;
   const std::int32_t* ids = edges.view.edge_ids.data() + begin;
   for (std::int64_t j = 0; j < chunk.count; ++j) chunk.edge_ids[j] = ids[j];
   if (in.uses_relations()) {
@@ -174,15 +169,27 @@ HWY_INLINE void load_chunk(const AttentionEdges& edges, const AttentionInputs<T>
   }
 }
 
-/// scores[head * capacity + j] of the chunk; -infinity beyond its end, so that whole vectors can be computed with.
-template <RowIs row_is, class D, typename T = hn::TFromD<D>>
-HWY_INLINE void chunk_scores(D d, const AttentionInputs<T>& in, std::int64_t row, const EdgeChunk& chunk, T* scores) {
-  constexpr std::int64_t capacity = EdgeChunk::capacity, ahead = 3;
+/// Asks for what the edge a little after edge j of a chunk will read at its other end.
+template <RowIs row_is, typename T>
+HWY_INLINE void prefetch_after(const AttentionInputs<T>& in, HeadRows<const T> d_out, const EdgeChunk& chunk,
+                               std::int64_t j) {
+  constexpr std::int64_t ahead = 6, size = sizeof(T);
+  if (j + ahead >= chunk.known) return;
   constexpr bool by_destination = row_is == RowIs::destination;
-  const HeadRows<const T> moving = by_destination ? in.k : in.q;
-  const std::int64_t elements = in.heads * in.width;
+  const std::int64_t other = chunk.others[j + ahead];
+  mp::prefetch_row((by_destination ? in.k : in.q)(other, 0), in.heads * in.width * size);
+  mp::prefetch_row((by_destination ? in.v : d_out)(other, 0), in.heads * in.value_width * size);
+}
+
+/// scores[head * capacity + j] of the chunk; -infinity beyond its end, so that whole vectors can be computed with.
+/// Asks for the values (with rows that are sources: for d_out) of the edges too, which are needed next.
+template <RowIs row_is, class D, typename T = hn::TFromD<D>>
+HWY_INLINE void chunk_scores(D d, const AttentionInputs<T>& in, HeadRows<const T> d_out, std::int64_t row,
+                             const EdgeChunk& chunk, T* scores) {
+  constexpr std::int64_t capacity = EdgeChunk::capacity;
+  constexpr bool by_destination = row_is == RowIs::destination;
   for (std::int64_t j = 0; j < chunk.count; ++j) {
-    if (j + ahead < chunk.count) prefetch_row(moving(chunk.others[j + ahead], 0), elements);
+    prefetch_after<row_is>(in, d_out, chunk, j);
     const std::int64_t src = by_destination ? chunk.others[j] : row, dst = by_destination ? row : chunk.others[j];
     for (std::int64_t h = 0; h < in.heads; ++h) {
       T score = in.relation_keys
@@ -203,11 +210,9 @@ HWY_INLINE void chunk_scores(D d, const AttentionInputs<T>& in, std::int64_t row
 template <RowIs row_is, class D, typename T = hn::TFromD<D>>
 HWY_INLINE void chunk_value_products(D d, const AttentionInputs<T>& in, HeadRows<const T> d_out, std::int64_t row,
                                      const EdgeChunk& chunk, T* products) {
-  constexpr std::int64_t capacity = EdgeChunk::capacity, ahead = 3;
+  constexpr std::int64_t capacity = EdgeChunk::capacity;
   constexpr bool by_destination = row_is == RowIs::destination;
-  const HeadRows<const T> moving = by_destination ? in.v : d_out;
   for (std::int64_t j = 0; j < chunk.count; ++j) {
-    if (j + ahead < chunk.count) prefetch_row(moving(chunk.others[j + ahead], 0), in.heads * in.value_width);
     const std::int64_t src = by_destination ? chunk.others[j] : row, dst = by_destination ? row : chunk.others[j];
     for (std::int64_t h = 0; h < in.heads; ++h) {
       products[h * capacity + j] =

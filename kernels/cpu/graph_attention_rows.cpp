@@ -69,8 +69,7 @@ void attend_edges(D d, const AttentionEdges& edges, const AttentionInputs<T>& in
   EdgeChunk chunk;
   for (std::int64_t e = begin; e < end; e += capacity) {
     load_chunk(edges, in, edges.view.offsets[static_cast<std::size_t>(row)], e, end, chunk);
-    for (std::int64_t j = 0; j < chunk.count; ++j) prefetch_row(in.v(chunk.others[j], 0), 16);
-    chunk_scores<RowIs::destination>(d, in, row, chunk, scores);
+    chunk_scores<RowIs::destination>(d, in, {}, row, chunk, scores);
     if (in.dropout.active()) chunk_dropout<RowIs::destination>(in, row, chunk, kept);
     for (std::int64_t h = 0; h < in.heads; ++h) {
       T* p = scores + h * capacity;
@@ -176,7 +175,7 @@ void weigh_pieces(const AttentionEdges& edges, const AttentionInputs<T>& in, std
       const std::int64_t end = std::min(row_end, piece.edge_end);
       for (std::int64_t e = std::max(row_begin, piece.edge_begin); e < end; e += EdgeChunk::capacity) {
         load_chunk(edges, in, row_begin, e, end, chunk);
-        chunk_scores<RowIs::destination>(d, in, row, chunk, scores.data());
+        chunk_scores<RowIs::destination>(d, in, {}, row, chunk, scores.data());
         for (std::int64_t h = 0; h < in.heads; ++h) {
           for (std::int64_t j = 0; j < chunk.count; ++j) {
             const T factor = in.edge_weights ? *in.edge_weights(chunk.edge_ids[j], h) : T{1};

@@ -41,7 +41,7 @@ void chunk_gradients(D d, const AttentionInputs<T>& in, const AttentionGradients
   constexpr std::int64_t capacity = EdgeChunk::capacity;
   constexpr bool by_destination = row_is == RowIs::destination;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  chunk_scores<row_is>(d, in, row, chunk, result.weights);
+  chunk_scores<row_is>(d, in, gradients.d_out, row, chunk, result.weights);
   chunk_value_products<row_is>(d, in, gradients.d_out, row, chunk, result.d_scores);
   if (in.dropout.active()) chunk_dropout<row_is>(in, row, chunk, result.kept);
   T log_sum[capacity] = {}, delta[capacity] = {}, factor[capacity] = {};

@@ -3,6 +3,7 @@
 #include <type_traits>
 
 #include "bough/core/parallel.h"
+#include "bough/mp/prefetch.h"
 #include "kernels/cpu/gsddmm.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -186,9 +187,8 @@ class EdgeDots {
     for (std::int64_t i = position; i < std::min(position + at_once, edges_.edges); ++i) {
       const std::int64_t row = apart_.row(edges_.at(i));
       if (row - apart_.row(edges_.at(i - 1)) == 1) continue;
-      const auto* bytes = reinterpret_cast<const char*>(apart_.operand.rows + row * apart_.width);
-      const auto count = std::min<std::int64_t>(2048, apart_.width * static_cast<std::int64_t>(sizeof(T)));
-      for (std::int64_t line = 0; line < count; line += 64) __builtin_prefetch(bytes + line);
+      mp::prefetch_row(apart_.operand.rows + row * apart_.width,
+                       std::min<std::int64_t>(2048, apart_.width * static_cast<std::int64_t>(sizeof(T))));
     }
   }
 

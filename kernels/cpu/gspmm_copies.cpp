@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "bough/mp/prefetch.h"
 #include "kernels/cpu/gspmm.h"
 #include "kernels/plan/shared_rows.h"
 #include "kernels/scratch.h"
@@ -92,9 +93,7 @@ class RowCombiner {
 
   HWY_INLINE void prefetch(const RowPointers<T>& from, std::int64_t i, std::int64_t at) const {
     if (i >= from.next_count) return;
-    const auto bytes = static_cast<std::int64_t>(8 * hn::Lanes(d) * sizeof(T));
-    const auto* first = reinterpret_cast<const char*>(from.next[i] + at);
-    for (std::int64_t line = 0; line < bytes; line += 64) __builtin_prefetch(first + line);
+    mp::prefetch_row(from.next[i] + at, static_cast<std::int64_t>(8 * hn::Lanes(d) * sizeof(T)));
   }
 
   HWY_INLINE V finished(V total) const { return divisor_ == T{1} ? total : hn::Div(total, hn::Set(d, divisor_)); }

@@ -10,6 +10,7 @@
 #include "bough/mp/features.h"
 #include "bough/mp/functors.h"
 #include "bough/mp/instruction_set.h"
+#include "bough/mp/prefetch.h"
 
 /// The innermost loops: messages of a few edges, all their features, taken into one row of results. Written so that the
 /// compiler turns the loops over features into vector instructions; see instruction_set.h.
@@ -163,9 +164,8 @@ struct EdgeKernel {
   void prefetch(const EdgeRows& edge, bool edges_in_order) const {
     const auto fetch = [&](const auto& operand) {
       if (operand.end == End::row || (operand.end == End::edge && edges_in_order)) return;
-      const auto* row = reinterpret_cast<const char*>(operand.at(edge));
       const std::int64_t bytes = operand.width * static_cast<std::int64_t>(sizeof(*operand.rows));
-      for (std::int64_t line = 0; line < std::min(bytes, most_prefetched); line += 64) __builtin_prefetch(row + line);
+      prefetch_row(operand.at(edge), std::min(bytes, most_prefetched));
     };
     std::apply([&](const Operands&... operand) { (fetch(operand), ...); }, operands);
   }
