@@ -1,4 +1,5 @@
 #include "kernels/cuda/dense.h"
+#include "kernels/cuda/products.h"
 #include "kernels/cuda/queue.h"
 #include "kernels/simt/dropout.h"
 
@@ -26,7 +27,11 @@ void binary(Cuda gpu, BinaryFunction function, const BroadcastPlan<2>& plan, con
 template <typename T>
 void gemm(Cuda gpu, const simt::Gemm<T>& product) {
   cuda::Queue queue(gpu.device);
-  simt::gemm(queue, product);
+  if (cuda::cublas_gemm(gpu.device, queue.stream(), product, tf32_products())) {
+    simt::finish_gemm(queue, product);
+  } else {
+    simt::gemm(queue, product);
+  }
 }
 
 template <typename T>

@@ -25,7 +25,7 @@ void unary_gradient(Cuda, UnaryFunction function, UnaryParameters parameters, co
 template <typename T>
 void binary(Cuda, BinaryFunction function, const BroadcastPlan<2>& plan, const T* a, const T* b, T* result);
 
-/// c = a b, one product or a batch.
+/// c = a b, one product or a batch: by cuBLAS where there is one, see kernels/cuda/products.h.
 template <typename T>
 void gemm(Cuda, const simt::Gemm<T>& product);
 /// sums[j] = the sum of column j of x [rows, width].

@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 
 #include "bough/autograd/autograd.h"
-#include "kernels/cpu/gemm.h"
-#include "kernels/on_device.h"
+#include "kernels/device_data.h"
+#include "kernels/on_any_device.h"
+#include "kernels/ops/dense_backends.h"
 
 namespace bough {
 namespace {
@@ -80,14 +81,14 @@ Product plan_product(const Tensor& a, const Tensor& b, const MatmulOptions& opti
 }
 
 /// c = a b for every member of the batch; with share_c their sum, in order.
-template <typename T>
-void multiply_batch(Cpu cpu, const GemmBatch& batch, bool share_c, Matrix<const T> a, Matrix<const T> b, Tensor& c,
-                    std::int64_t rows, std::int64_t columns) {
-  const Matrix<T> target = dense_matrix(c.data<T>(), rows, columns);
-  if (!share_c) return gemm_batch(cpu, batch, a, b, target);
+template <typename Backend, typename T>
+void multiply_batch(Backend backend, const GemmBatch& batch, bool share_c, Matrix<const T> a, Matrix<const T> b,
+                    Tensor& c, std::int64_t rows, std::int64_t columns) {
+  const Matrix<T> target = dense_matrix(device_data<T>(c), rows, columns);
+  if (!share_c) return gemm_batch(backend, batch, a, b, target);
   if (batch.count == 0) c.zero();
   for (std::int64_t i = 0; i < batch.count; ++i) {
-    gemm(cpu, a, b, target, {.accumulate = i > 0});
+    gemm(backend, a, b, target, {.accumulate = i > 0});
     a.data += batch.step_a;
     b.data += batch.step_b;
   }
@@ -96,9 +97,9 @@ void multiply_batch(Cpu cpu, const GemmBatch& batch, bool share_c, Matrix<const 
 // c = a b:  da = dc b^T, db = a^T dc; for an operand given transposed, its gradient transposed: da^T = b dc^T.
 Tensor gradient_of_a(const Product& product, const Shape& shape, const Tensor& b, const Tensor& dc) {
   Tensor da = Tensor::empty(shape, dc.dtype(), dc.device());
-  on_device("matmul", dc, [&]<typename T>(auto backend, TypeTag<T>) {
-    const Matrix<const T> right = product.matrix_b(b.data<T>());
-    const Matrix<const T> above = dense_matrix(dc.data<T>(), product.m, product.n);
+  on_any_device("matmul", dc, [&]<typename T>(auto backend, TypeTag<T>) {
+    const Matrix<const T> right = product.matrix_b(device_data<T>(b));
+    const Matrix<const T> above = dense_matrix(device_data<T>(dc), product.m, product.n);
     const std::int64_t step_b = product.step_b(), step_c = product.m * product.n, step_a = product.m * product.k;
     if (product.transpose_a) {
       multiply_batch(backend, {product.batch, step_b, step_c, step_a}, product.share_a, right, above.transposed(), da,
@@ -113,9 +114,9 @@ Tensor gradient_of_a(const Product& product, const Shape& shape, const Tensor& b
 
 Tensor gradient_of_b(const Product& product, const Shape& shape, const Tensor& a, const Tensor& dc) {
   Tensor db = Tensor::empty(shape, dc.dtype(), dc.device());
-  on_device("matmul", dc, [&]<typename T>(auto backend, TypeTag<T>) {
-    const Matrix<const T> left = product.matrix_a(a.data<T>());
-    const Matrix<const T> above = dense_matrix(dc.data<T>(), product.m, product.n);
+  on_any_device("matmul", dc, [&]<typename T>(auto backend, TypeTag<T>) {
+    const Matrix<const T> left = product.matrix_a(device_data<T>(a));
+    const Matrix<const T> above = dense_matrix(device_data<T>(dc), product.m, product.n);
     const std::int64_t step_a = product.step_a(), step_c = product.m * product.n, step_b = product.k * product.n;
     if (product.transpose_b) {
       multiply_batch(backend, {product.batch, step_c, step_a, step_b}, product.share_b, above.transposed(), left, db,
@@ -133,10 +134,10 @@ Tensor gradient_of_b(const Product& product, const Shape& shape, const Tensor& a
 Tensor matmul(const Tensor& a, const Tensor& b, const MatmulOptions& options) {
   const Product product = plan_product(a, b, options);
   Tensor c = Tensor::empty(product.result, a.dtype(), a.device());
-  on_device("matmul", a, [&]<typename T>(auto backend, TypeTag<T>) {
+  on_any_device("matmul", a, [&]<typename T>(auto backend, TypeTag<T>) {
     gemm_batch(backend, {product.batch, product.step_a(), product.step_b(), product.m * product.n},
-               product.matrix_a(a.data<T>()), product.matrix_b(b.data<T>()),
-               dense_matrix(c.data<T>(), product.m, product.n));
+               product.matrix_a(device_data<T>(a)), product.matrix_b(device_data<T>(b)),
+               dense_matrix(device_data<T>(c), product.m, product.n));
   });
   return record(
       {.name = "matmul",

@@ -26,6 +26,22 @@ struct GemmFinish {
   const T* bias = nullptr;                   ///< one value a column of c, added after that
   Activation activation = Activation::none;  ///< applied last
   T* before_activation = nullptr;            ///< laid out as c
+
+  /// Whether anything but the sum itself becomes of a sum.
+  bool changes_sums() const {
+    return bias != nullptr || activation != Activation::none || before_activation != nullptr;
+  }
+
+  /// c[place], which is in that column, becomes what the sum becomes.
+  template <typename Context>
+  BOUGH_DEVICE void store(Context& context, T* c, std::int64_t place, std::int64_t column, T value) const {
+    if (accumulate) value += context.load(c + place);
+    if (bias != nullptr) value += context.load(bias + column);
+    if (before_activation != nullptr) context.store(before_activation + place, value);
+    if (activation == Activation::relu) value = scalar::value(UnaryFunction::relu, T{0}, T{0}, value);
+    if (activation == Activation::gelu) value = scalar::value(UnaryFunction::gelu, T{0}, T{0}, value);
+    context.store(c + place, value);
+  }
 };
 
 /// Equally shaped products one after the other in memory.
@@ -73,7 +89,8 @@ struct Gemm {
       const int i = number_of_sum / per_thread, j = number_of_sum % per_thread;
       const std::int64_t at_row = first_row + row + 16 * i, at_column = first_column + column + 16 * j;
       if (at_row < c.rows && at_column < c.columns) {
-        store(context, number * batch.c + at_row * c.row_stride + at_column, at_column, sums[i][j]);
+        const std::int64_t place = number * batch.c + at_row * c.row_stride + at_column;
+        finish.store(context, c.data, place, at_column, sums[i][j]);
       }
     });
   }
@@ -94,15 +111,24 @@ struct Gemm {
                  inside ? context.load(data + (first_line + line) * line_stride + (first + k) * depth_stride) : T{0});
     }
   }
+};
+
+/// What is left to do where somebody else has written the sums to c.
+template <typename T>
+struct FinishGemm {
+  static constexpr int block_size = 256;
+
+  MatrixView<T> c;
+  GemmFinish<T> finish;
+  GemmSteps batch;
 
   template <typename Context>
-  BOUGH_DEVICE void store(Context& context, std::int64_t place, std::int64_t column, T value) const {
-    if (finish.accumulate) value += context.load(c.data + place);
-    if (finish.bias != nullptr) value += context.load(finish.bias + column);
-    if (finish.before_activation != nullptr) context.store(finish.before_activation + place, value);
-    if (finish.activation == Activation::relu) value = scalar::value(UnaryFunction::relu, T{0}, T{0}, value);
-    if (finish.activation == Activation::gelu) value = scalar::value(UnaryFunction::gelu, T{0}, T{0}, value);
-    context.store(c.data + place, value);
+  BOUGH_DEVICE void operator()(Context& context) const {
+    const std::int64_t element = context.block() * block_size + context.thread();
+    if (element >= batch.count * c.rows * c.columns) return;
+    const std::int64_t row = element / c.columns, column = element % c.columns;
+    const std::int64_t place = row / c.rows * batch.c + row % c.rows * c.row_stride + column;
+    finish.store(context, c.data, place, column, context.load(c.data + place));
   }
 };
 
@@ -136,6 +162,19 @@ void gemm(Queue& queue, const Gemm<T>& product) {
                 .block_size = Gemm<T>::block_size,
                 .shared_bytes = 2 * shared_bytes<T>(Gemm<T>::depth * Gemm<T>::pitch)},
                product);
+}
+
+/// Bias and activation of a product whose sums are in c, accumulated already.
+template <typename Queue, typename T>
+void finish_gemm(Queue& queue, const Gemm<T>& product) {
+  if (!product.finish.changes_sums()) return;
+  FinishGemm<T> body{product.c, product.finish, product.batch};
+  body.finish.accumulate = false;
+  queue.launch(
+      {.name = "finish_gemm",
+       .num_blocks = blocks_for(product.batch.count * product.c.rows * product.c.columns, FinishGemm<T>::block_size),
+       .block_size = FinishGemm<T>::block_size},
+      body);
 }
 
 /// Zeros without rows.

@@ -12,6 +12,7 @@
 #include "bough/core/json.h"
 #include "bough/core/parallel.h"
 #include "bough/graph/plugin.h"
+#include "bough/ops/matmul.h"
 #include "src/core/files.h"
 #include "tasks/runner/interrupt.h"
 #include "tasks/runner/worker.h"
@@ -176,6 +177,7 @@ json Sweep::worker_request(const RunPlan& plan) const {
           {"threads", std::max(1, num_threads() / options_.jobs)},
           {"data_folders", settings.data_folders},
           {"device", bough::to_string(settings.device)},
+          {"tf32", tf32_products()},
           {"plugins", options_.plugins}};
 }
 
@@ -217,6 +219,7 @@ int serve_worker() {
   const std::string text{std::istreambuf_iterator<char>(std::cin), {}};
   const json request = parse_json(text, "worker request");
   set_num_threads(request.at("threads"));
+  set_tf32_products(request.at("tf32"));
   for (const json& library : request.at("plugins")) load_plugin(library.get<std::string>());
   const Experiment experiment =
       read_experiment(request.at("experiment"),

@@ -155,8 +155,11 @@ TEST(Run, TheSchemaIsJson) {
 
 TEST(Run, RefusesWhatItCannotUnderstandWithTwo) {
   const TemporaryFolder folder;
-  for (const std::vector<std::string>& arguments :
-       {std::vector<std::string>{"--set", "train.stepps=5"}, {"--set", "nonsense"}, {"--jobs", "0"}, {"--resume"}}) {
+  for (const std::vector<std::string>& arguments : {std::vector<std::string>{"--set", "train.stepps=5"},
+                                                    {"--set", "nonsense"},
+                                                    {"--jobs", "0"},
+                                                    {"--resume"},
+                                                    {"--tf32"}}) {
     std::vector<std::string> command = {"run", tiny};
     command.insert(command.end(), arguments.begin(), arguments.end());
     EXPECT_EQ(run_bough(command).exit_code, 2) << arguments[0];

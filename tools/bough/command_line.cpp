@@ -164,6 +164,7 @@ void add_run_command(Commands& commands) {
       ->allow_extra_args(false);
   add_plugin_option(command, given->plugins);
   command.add_option("--device", given->device, "cpu or cuda")->type_name("DEVICE")->capture_default_str();
+  command.add_flag("--tf32", given->tf32, "Let cuBLAS round float32 factors to TF32: faster, errors of about 1e-3");
   command.add_option("--jobs", given->jobs, "Runs side by side; default: one a core, as long as the memory lasts")
       ->type_name("N")
       ->check(CLI::Range(1, 1024).description(""));

@@ -70,6 +70,7 @@ struct RunCommand {
   std::vector<std::string> overrides;
   std::vector<std::string> plugins;
   std::string device = "cpu";
+  bool tf32 = false;
   int jobs = 0;
   bool resume = false;
   bool dry_run = false;

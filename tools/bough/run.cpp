@@ -8,6 +8,7 @@
 #include "bough/core/json.h"
 #include "bough/core/parallel.h"
 #include "bough/graph/plugin.h"
+#include "bough/ops/matmul.h"
 #include "tasks/runner/json_schema.h"
 #include "tasks/runner/run_experiment.h"
 #include "tools/bough/commands.h"
@@ -98,6 +99,7 @@ std::string command_line(const RunCommand& given) {
   for (const std::string& text : given.overrides) add("--set", text);
   for (const std::string& library : given.plugins) add("--plugin", library);
   if (given.device != "cpu") add("--device", given.device);
+  if (given.tf32) command += " --tf32";
   if (given.jobs > 0) add("--jobs", std::to_string(given.jobs));
   return command;
 }
@@ -114,6 +116,17 @@ runner::Experiment read(const RunCommand& given) {
   return runner::read_experiment(
       given.file.empty() ? runner::default_experiment() : json_from_argument(given.file, "experiment"),
       {.overrides = given.overrides, .data_folders = folders, .device = parse_device(given.device)});
+}
+
+void allow_tf32(const RunCommand& given) {
+  if (!given.tf32) return;
+  if (parse_device(given.device).kind == Device::Kind::cpu) throw ConfigError("run", "--tf32 is for --device cuda");
+  if (!uses_cublas()) {
+    throw ConfigError("run",
+                      "--tf32 needs cuBLAS, which is not in this build or cannot be loaded; install it, or leave "
+                      "the option out and bough's own kernels multiply");
+  }
+  set_tf32_products(true);
 }
 
 /// What concerns every run ends the program before any of them starts.
@@ -138,6 +151,7 @@ void run_experiment(RunCommand command) {
   if (command.resume && command.file.empty() && fs::exists(fs::path(command.out) / "experiment.json")) {
     command.file = (fs::path(command.out) / "experiment.json").string();
   }
+  allow_tf32(command);
   const runner::Experiment experiment = read(command);
   const std::vector<RunPlan> plans = runner::plan_runs(experiment);
   const int jobs = runner::choose_jobs(plans, command.jobs > 0 ? command.jobs : experiment.jobs, num_threads());

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bough/core/parallel.h"
+#include "bough/ops/matmul.h"
 #include "tools/bough/commands.h"
 
 namespace bough::cli {
@@ -21,7 +22,9 @@ void print_json(const BuildInformation& build) {
 
 std::string describe_cuda(const BuildInformation& build) {
   if (!build.has_cuda) return "not in this build";
-  return fmt::format("built in, {} {} found", build.cuda_devices, build.cuda_devices == 1 ? "device" : "devices");
+  if (build.cuda_devices == 0) return "built in, 0 devices found";
+  return fmt::format("built in, {} {} found, products by {}", build.cuda_devices,
+                     build.cuda_devices == 1 ? "device" : "devices", uses_cublas() ? "cuBLAS" : "bough's own kernels");
 }
 
 void print_text(const BuildInformation& build) {

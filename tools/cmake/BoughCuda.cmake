@@ -1,5 +1,5 @@
 # Whether there is a CUDA backend. BOUGH_CUDA_FOLDER names the sources that stand for it: real ones, or those that say
-# it is not there. CMake's own switches hold: CMAKE_CUDA_ARCHITECTURES, and CMAKE_CUDA_RUNTIME_LIBRARY, which is Static
+# it is not there; BOUGH_CUBLAS_FOLDER does so for cuBLAS. CMake's own switches hold: CMAKE_CUDA_ARCHITECTURES, and CMAKE_CUDA_RUNTIME_LIBRARY, which is Static
 # unless told otherwise, so that an installed bough does not need the toolkit.
 
 if(NOT BOUGH_CUDA MATCHES "^(AUTO|ON|OFF)$")
@@ -19,6 +19,11 @@ if(BOUGH_CUDA STREQUAL ON AND NOT CUDAToolkit_FOUND)
   message(FATAL_ERROR "BOUGH_CUDA is ON, but there is no CUDA toolkit here; install it and put its nvcc on the PATH (or "
                       "set CUDAToolkit_ROOT), or configure with BOUGH_CUDA=OFF")
 endif()
+
+if(NOT BOUGH_CUBLAS MATCHES "^(AUTO|ON|OFF)$")
+  message(FATAL_ERROR "BOUGH_CUBLAS must be AUTO, ON or OFF, not '${BOUGH_CUBLAS}'")
+endif()
+set(BOUGH_CUBLAS_FOLDER no_cublas)
 
 add_library(bough_cuda INTERFACE)
 set_target_properties(bough_cuda PROPERTIES EXPORT_NAME cuda)
@@ -42,6 +47,16 @@ if(CUDAToolkit_FOUND)
   list(APPEND BOUGH_LIBRARY_DEPENDENCIES CUDAToolkit)
   string(TOLOWER "${CMAKE_CUDA_RUNTIME_LIBRARY}" runtime)
   target_link_libraries(bough_cuda INTERFACE $<IF:$<STREQUAL:${runtime},shared>,CUDA::cudart,CUDA::cudart_static>)
+  # cuBLAS is not linked: kernels/cuda/cublas/library.h says why. Its headers are needed, and where it is.
+  find_path(BOUGH_CUBLAS_HEADERS cublas_v2.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
+  mark_as_advanced(BOUGH_CUBLAS_HEADERS)
+  if(NOT BOUGH_CUBLAS STREQUAL OFF AND BOUGH_CUBLAS_HEADERS AND CUDA_cublas_LIBRARY)
+    set(BOUGH_CUBLAS_FOLDER cublas)
+  endif()
 else()
   set(BOUGH_CUDA_FOLDER no_cuda)
+endif()
+if(BOUGH_CUBLAS STREQUAL ON AND BOUGH_CUBLAS_FOLDER STREQUAL no_cublas)
+  message(FATAL_ERROR "BOUGH_CUBLAS is ON, but the CUDA toolkit here has no cuBLAS with headers; install it, or configure "
+                      "with BOUGH_CUBLAS=OFF, and bough's own kernels multiply")
 endif()

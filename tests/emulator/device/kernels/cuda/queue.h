@@ -13,6 +13,8 @@ class Queue {
  public:
   explicit Queue(int device) : device_(device) {}
 
+  void* stream() const { return nullptr; }
+
   template <typename Body>
   void launch(const simt::Launch& launch, const Body& body) {
     const emulator::DeviceAccess access;
