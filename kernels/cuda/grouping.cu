@@ -1,25 +1,64 @@
-#include <thrust/system/cuda/execution_policy.h>
+#include <thrust/system_error.h>
 
+#include "kernels/cuda/cub_primitives.h"
 #include "kernels/cuda/grouping.h"
-#include "kernels/cuda/queue.h"
 #include "kernels/thrust/grouping.h"
+#include "kernels/thrust/row_items.h"
+#include "src/core/cuda_device.h"
 
 namespace bough {
+namespace {
+
+/// Calls f(primitives of the GPU). What fails inside Thrust gets the family of exceptions that it belongs to.
+template <typename F>
+void on_gpu(const char* name, Cuda gpu, std::int64_t count, const F& f) {
+  cuda::Queue queue(gpu.device);
+  cuda::CubPrimitives primitives(queue);
+  try {
+    f(primitives);
+  } catch (const thrust::system_error& error) {
+    throw DeviceError("cuda", std::string(name) + " of " + std::to_string(count) + " entries failed: " + error.what());
+  }
+}
+
+}  // namespace
 
 void compress_edges(Cuda gpu, const std::int32_t* rows, const std::int32_t* neighbours, std::int64_t edges,
-                    std::int64_t num_rows, std::int64_t* offsets, std::int32_t* indices, std::int32_t* edge_ids) {
-  cuda::Queue queue(gpu.device);
-  const auto keys = queue.scratch<std::int64_t>(edges);
-  parallel::compress(thrust::cuda::par.on(queue.stream()), rows, neighbours, edges, num_rows,
-                     {offsets, indices, edge_ids, keys.data()});
+                    std::int64_t num_rows, std::int64_t num_neighbours, std::int64_t* offsets, std::int32_t* indices,
+                    std::int32_t* edge_ids) {
+  on_gpu("compress_edges", gpu, edges, [&](cuda::CubPrimitives& place) {
+    parallel::compress(place, rows, neighbours, edges, num_rows, num_neighbours, {offsets, indices, edge_ids});
+  });
 }
 
 template <typename Index>
 void group_rows(Cuda gpu, const Index* index, std::int64_t count, std::int64_t num_rows, std::int32_t* order,
                 std::int64_t* offsets) {
-  cuda::Queue queue(gpu.device);
-  const auto keys = queue.scratch<Index>(count);
-  parallel::group_rows(thrust::cuda::par.on(queue.stream()), index, count, num_rows, keys.data(), order, offsets);
+  on_gpu("group_rows", gpu, count,
+         [&](cuda::CubPrimitives& place) { parallel::group_rows(place, index, count, num_rows, order, offsets); });
+}
+
+RowItemCounts count_row_items(Cuda gpu, const std::int64_t* offsets, std::int64_t num_rows, std::int64_t segment_edges,
+                              std::int64_t* partials_before, std::int64_t* cut_rows_before) {
+  on_gpu("count_row_items", gpu, num_rows, [&](cuda::CubPrimitives& place) {
+    parallel::count_row_items(place, {offsets, num_rows, segment_edges}, partials_before, cut_rows_before);
+  });
+  RowItemCounts counts;
+  const auto read = [&](const std::int64_t* value, std::int64_t& result) {
+    cuda_copy(gpu.device, &result, value, sizeof(result), CopyDirection::device_to_host);
+  };
+  read(partials_before + num_rows, counts.partials);
+  read(cut_rows_before + num_rows, counts.cut_rows);
+  return counts;
+}
+
+void fill_row_items(Cuda gpu, const std::int64_t* offsets, std::int64_t num_rows, std::int64_t segment_edges,
+                    const std::int64_t* partials_before, const std::int64_t* cut_rows_before,
+                    const RowItemCounts& counts, simt::RowItem* items, simt::CutRow* cut_rows) {
+  on_gpu("fill_row_items", gpu, num_rows, [&](cuda::CubPrimitives& place) {
+    parallel::fill_row_items(place, {offsets, num_rows, segment_edges}, partials_before, cut_rows_before,
+                             counts.partials, items, cut_rows);
+  });
 }
 
 template void group_rows(Cuda, const std::int32_t*, std::int64_t, std::int64_t, std::int32_t*, std::int64_t*);

@@ -9,11 +9,20 @@
 
 namespace bough::simt {
 
+/// Edges in the order in which they were given, seen from one end.
+struct UngroupedEdges {
+  std::span<const std::int32_t> rows, neighbours;
+  std::int64_t num_rows = 0, num_neighbours = 0;
+};
+
 /// One direction of a graph in the memory of a device, with the pieces of work that its kernels take.
 class DeviceRows {
  public:
+  /// Copies what was grouped on the host.
   DeviceRows(const CompressedView& view, std::span<const std::int32_t> edge_types, Device device,
              std::int64_t segment_edges = default_segment_edges);
+  /// Groups edges on a GPU: the same rows, whose host then needs no such format of the graph. Waits for the GPU.
+  DeviceRows(const UngroupedEdges& ends, std::span<const std::int32_t> edge_types, Device gpu);
 
   std::int64_t num_rows() const { return offsets_.elements() - 1; }
   RowItemView rows() const { return rows_; }
@@ -25,7 +34,7 @@ class DeviceRows {
   EdgeView edges_;
 };
 
-/// The graph's, copied to the device when first asked for.
+/// The graph's, made when first asked for: on a GPU from the edges, for kernels on the emulator from the host's format.
 std::shared_ptr<const DeviceRows> device_rows(const Graph& graph, mp::Direction direction, Device device);
 
 /// Both ends of each edge, in the order in which the edges were given.

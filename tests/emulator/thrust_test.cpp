@@ -1,7 +1,9 @@
 #include <gtest/gtest.h>
-#include <thrust/system/tbb/execution_policy.h>
 
+#include "kernels/simt/row_items.h"
 #include "kernels/thrust/grouping.h"
+#include "kernels/thrust/row_items.h"
+#include "tests/emulator/host_primitives.h"
 #include "tests/support/graph_zoo.h"
 #include "tests/support/random_tensor.h"
 
@@ -10,12 +12,13 @@ namespace {
 
 /// Compares with the graph store's own conversion.
 void expect_same(const CompressedView& expected, std::span<const std::int32_t> rows,
-                 std::span<const std::int32_t> neighbours) {
+                 std::span<const std::int32_t> neighbours, std::int64_t num_neighbours) {
   const std::size_t edges = rows.size();
-  std::vector<std::int64_t> offsets(expected.offsets.size()), keys(edges);
+  std::vector<std::int64_t> offsets(expected.offsets.size());
   std::vector<std::int32_t> indices(edges), edge_ids(edges);
-  parallel::compress(thrust::tbb::par, rows.data(), neighbours.data(), static_cast<std::int64_t>(edges),
-                     expected.num_rows(), {offsets.data(), indices.data(), edge_ids.data(), keys.data()});
+  parallel::HostPrimitives host;
+  parallel::compress(host, rows.data(), neighbours.data(), static_cast<std::int64_t>(edges), expected.num_rows(),
+                     num_neighbours, {offsets.data(), indices.data(), edge_ids.data()});
   EXPECT_TRUE(std::ranges::equal(offsets, expected.offsets));
   EXPECT_TRUE(std::ranges::equal(indices, expected.indices));
   EXPECT_TRUE(std::ranges::equal(edge_ids, expected.edge_ids));
@@ -25,23 +28,23 @@ TEST(ThrustCompress, GroupsEdgesAsTheGraphStoreDoes) {
   for (const zoo::Animal& animal : zoo::all(3000)) {
     SCOPED_TRACE(animal.name);
     const CooView edges = animal.graph.coo();
-    expect_same(animal.graph.csc(), edges.dst, edges.src);
-    expect_same(animal.graph.csr(), edges.src, edges.dst);
+    expect_same(animal.graph.csc(), edges.dst, edges.src, animal.graph.num_src());
+    expect_same(animal.graph.csr(), edges.src, edges.dst, animal.graph.num_dst());
   }
 }
 
 TEST(ThrustCompress, TakesLargeGraphs) {
   const Graph graph = zoo::power_law(20'000, 300'000, 3);
-  expect_same(graph.csc(), graph.coo().dst, graph.coo().src);
+  expect_same(graph.csc(), graph.coo().dst, graph.coo().src, graph.num_src());
 }
 
 TEST(ThrustGroupRows, SortsAnIndexByRowAndKeepsTheOrderWithin) {
   for (const std::int64_t count : {0, 1, 1000}) {
     const Tensor index = test::random_indices({count}, 0, 7, DType::int64, 3);
-    std::vector<std::int64_t> keys(static_cast<std::size_t>(count)), offsets(9);
+    std::vector<std::int64_t> offsets(9);
     std::vector<std::int32_t> order(static_cast<std::size_t>(count));
-    parallel::group_rows(thrust::tbb::par, index.data<std::int64_t>(), count, std::int64_t{8}, keys.data(),
-                         order.data(), offsets.data());
+    parallel::HostPrimitives host;
+    parallel::group_rows(host, index.data<std::int64_t>(), count, 8, order.data(), offsets.data());
     EXPECT_EQ(offsets.front(), 0);
     EXPECT_EQ(offsets[7], count) << "row 7 is empty";
     EXPECT_EQ(offsets.back(), count);
@@ -52,6 +55,36 @@ TEST(ThrustGroupRows, SortsAnIndexByRowAndKeepsTheOrderWithin) {
         if (i > offsets[static_cast<std::size_t>(row)]) {
           EXPECT_LT(order[static_cast<std::size_t>(i) - 1], order[static_cast<std::size_t>(i)]);
         }
+      }
+    }
+  }
+}
+
+TEST(ThrustRowItems, AreThoseMadeOnTheHost) {
+  for (const zoo::Animal& animal : zoo::all(3000)) {
+    for (const std::int64_t segment_edges : {1, 3, 256}) {
+      SCOPED_TRACE(animal.name + " " + std::to_string(segment_edges));
+      const CompressedView rows = animal.graph.csc();
+      const simt::RowItems expected = simt::make_row_items(rows.offsets, segment_edges);
+      std::vector<std::int64_t> partials_before(rows.offsets.size()), cut_rows_before(rows.offsets.size());
+      const parallel::RowCutting cutting{rows.offsets.data(), rows.num_rows(), segment_edges};
+      parallel::HostPrimitives host;
+      parallel::count_row_items(host, cutting, partials_before.data(), cut_rows_before.data());
+      ASSERT_EQ(partials_before.back(), expected.num_partials);
+      ASSERT_EQ(cut_rows_before.back(), static_cast<std::int64_t>(expected.cut_rows.size()));
+      std::vector<simt::RowItem> items(expected.items.size());
+      std::vector<simt::CutRow> cut_rows(expected.cut_rows.size());
+      parallel::fill_row_items(host, cutting, partials_before.data(), cut_rows_before.data(), expected.num_partials,
+                               items.data(), cut_rows.data());
+      for (std::size_t i = 0; i < items.size(); ++i) {
+        EXPECT_EQ(
+            std::tie(items[i].begin, items[i].end, items[i].row, items[i].partial),
+            std::tie(expected.items[i].begin, expected.items[i].end, expected.items[i].row, expected.items[i].partial));
+      }
+      for (std::size_t i = 0; i < cut_rows.size(); ++i) {
+        const simt::CutRow &made = cut_rows[i], &wanted = expected.cut_rows[i];
+        EXPECT_EQ(std::tie(made.row, made.first_partial, made.num_partials),
+                  std::tie(wanted.row, wanted.first_partial, wanted.num_partials));
       }
     }
   }
