@@ -8,7 +8,7 @@
 
 #include "kernels/cuda/queue.h"
 
-/// For files that nvcc compiles; costs half a minute, so that there should be only one.
+/// For files that nvcc compiles; costs half a minute for each architecture, so there should be only one.
 namespace bough::cuda {
 
 /// See kernels/thrust/primitives.h.
@@ -31,8 +31,7 @@ class CubPrimitives {
     });
   }
 
-  template <typename Values>
-  void exclusive_sum(Values values, std::int64_t* sums, std::int64_t count) {
+  void exclusive_sum(const std::int64_t* values, std::int64_t* sums, std::int64_t count) {
     run("cub::DeviceScan::ExclusiveSum", count, [&](void* memory, std::size_t& bytes) {
       return cub::DeviceScan::ExclusiveSum(memory, bytes, values, sums, count, queue_.stream());
     });

@@ -12,7 +12,7 @@ namespace bough::parallel {
 ///     scratch<T>(count)                      room for elements, with data(), until all that was asked for is done
 ///     sort_pairs(keys, sorted_keys, values, sorted_values, count, bits)
 ///                                            by keys from 0 to 2^bits - 1; those of equal keys keep their order
-///     exclusive_sum(values, sums, count)     sums[i] = values[0] + ... + values[i - 1]
+///     exclusive_sum(values, sums, count)     sums[i] = values[0] + ... + values[i - 1]; may be the same array
 template <typename P>
 concept Primitives = requires(P& place, const std::int64_t* keys, std::int64_t* results, const std::int32_t* values,
                               std::int32_t* sorted_values, std::int64_t count) {

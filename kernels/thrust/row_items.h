@@ -2,7 +2,6 @@
 
 #include <thrust/for_each.h>
 #include <thrust/iterator/counting_iterator.h>
-#include <thrust/iterator/transform_iterator.h>
 #include <thrust/tabulate.h>
 
 #include "bough/core/host_device.h"
@@ -39,8 +38,9 @@ template <Primitives Place>
 void count_row_items(Place& place, const RowCutting& cutting, std::int64_t* partials_before,
                      std::int64_t* cut_rows_before) {
   const auto add_up = [&](bool of_cut_rows, std::int64_t* sums) {
-    const auto rows = thrust::make_counting_iterator<std::int64_t>(0);
-    place.exclusive_sum(thrust::make_transform_iterator(rows, RowShare{cutting, of_cut_rows}), sums, cutting.rows + 1);
+    // Written out first: CUB's prefix sums of values made on the fly spill registers for some architectures.
+    thrust::tabulate(place.policy(), sums, sums + cutting.rows + 1, RowShare{cutting, of_cut_rows});
+    place.exclusive_sum(sums, sums, cutting.rows + 1);
   };
   add_up(false, partials_before);
   add_up(true, cut_rows_before);

@@ -43,8 +43,7 @@ class HostPrimitives {
                                [mask](std::int64_t a, std::int64_t b) { return (a & mask) < (b & mask); });
   }
 
-  template <typename Values>
-  void exclusive_sum(Values values, std::int64_t* sums, std::int64_t count) {
+  void exclusive_sum(const std::int64_t* values, std::int64_t* sums, std::int64_t count) {
     thrust::exclusive_scan(policy(), values, values + count, sums, std::int64_t{0});
   }
 };
