@@ -8,6 +8,7 @@
 #include "bough/mp/frame.h"
 #include "bough/ops/gsddmm.h"
 #include "kernels/mp/selection.h"
+#include "kernels/ops/known_rows.h"
 
 namespace bough {
 
@@ -23,9 +24,12 @@ Tensor EdgeBatch::dst(const std::string& name) const {
 
 Tensor EdgeBatch::edge(const std::string& name) const { return mp::rows_at(frame_->edge(name), edges_->edge_ids); }
 
-Tensor EdgeBatch::ids() const { return edges_->edge_ids.defined() ? edges_->edge_ids : arange(size(), DType::int32); }
+Tensor EdgeBatch::ids() const {
+  const Device device = frame_->device();
+  return edges_->edge_ids.defined() ? edges_->edge_ids.on(device) : arange(size(), DType::int32, device);
+}
 
-Tensor NodeBatch::node(const std::string& name) const { return mp::rows_at(frame_->dst_node(name), nodes_); }
+Tensor NodeBatch::node(const std::string& name) const { return gather_known_rows(frame_->dst_node(name), nodes_); }
 
 const Tensor& Mailbox::messages() const {
   if (messages_.size() != 1) {

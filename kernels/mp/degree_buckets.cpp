@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "kernels/mp/selection.h"
-
 namespace bough::mp {
 namespace {
 
@@ -37,9 +35,9 @@ DegreeBuckets make_buckets(const Graph& graph) {
       dst.push_back(nodes[i]);
     }
   }
-  result.nodes = id_tensor(nodes);
-  result.edge_ids = id_tensor(edges);
-  result.place_of_node = id_tensor(place);
+  result.nodes = RowIds(std::move(nodes));
+  result.edge_ids = RowIds(std::move(edges));
+  result.place_of_node = RowIds(std::move(place));
   result.graph =
       Graph::bipartite(std::move(src), std::move(dst), {.num_src = graph.num_src(), .num_dst = graph.num_dst()});
   return result;

@@ -3,8 +3,8 @@
 #include <memory>
 #include <vector>
 
-#include "bough/core/tensor.h"
 #include "bough/graph/graph.h"
+#include "kernels/mp/row_ids.h"
 
 namespace bough::mp {
 
@@ -16,12 +16,12 @@ struct DegreeBuckets {
   };
 
   std::vector<Bucket> buckets;  ///< by ascending degree, without degree 0
-  Tensor nodes;                 ///< int32: destinations that have in-edges, bucket by bucket, ascending in each
-  Tensor edge_ids;              ///< int32: their in-edges, node by node in the order of csc
-  Tensor place_of_node;         ///< int32: for each destination its place in `nodes`; their number if it has no edges
+  RowIds nodes;                 ///< destinations that have in-edges, bucket by bucket, ascending in each
+  RowIds edge_ids;              ///< their in-edges, node by node in the order of csc
+  RowIds place_of_node;         ///< for each destination its place in `nodes`; their number if it has no edges
   Graph graph;                  ///< the same nodes, with edge_ids[i] as edge i
 
-  std::int64_t num_nodes() const { return nodes.elements(); }
+  std::int64_t num_nodes() const { return nodes.size(); }
 };
 
 /// From the graph's cache.

@@ -7,7 +7,6 @@
 
 #include "bough/ops/gsddmm.h"
 #include "bough/ops/gspmm.h"
-#include "bough/ops/rows.h"
 #include "kernels/mp/general_path.h"
 #include "kernels/mp/selection.h"
 #include "kernels/ops/replace_rows.h"
@@ -75,6 +74,15 @@ const Tensor& Frame::column(Target target, const std::string& name) const {
   return values;
 }
 
+Device Frame::device() const {
+  for (const Fields* features : {&nodes_, &sources_, &edges_}) {
+    for (const auto& [name, values] : *features) {
+      if (values.defined()) return values.device();
+    }
+  }
+  return Device::cpu();
+}
+
 Tensor& Frame::node(const std::string& name) {
   require_one_set_of_nodes(graph_);
   return nodes_[name];
@@ -120,9 +128,7 @@ Operands operands_of(const Frame& frame, const mp::Selection& selection, const f
 
 /// The edges of a selection in the order of its buckets.
 mp::Selection in_bucket_order(const mp::Selection& selection, const mp::DegreeBuckets& buckets) {
-  return {buckets.graph,
-          selection.edge_ids.defined() ? gather_rows(selection.edge_ids, buckets.edge_ids) : buckets.edge_ids,
-          selection.receivers};
+  return {buckets.graph, mp::picked_ids(selection.edge_ids, buckets.edge_ids), selection.receivers};
 }
 
 }  // namespace
@@ -150,7 +156,7 @@ Fields Frame::reduced(const mp::Selection& selection, const Fields& messages, co
   }
   const auto buckets = mp::degree_buckets(selection.graph);
   Fields ordered;
-  for (const auto& [name, values] : messages) ordered[name] = gather_rows(values, buckets->edge_ids);
+  for (const auto& [name, values] : messages) ordered[name] = mp::rows_at(values, buckets->edge_ids);
   return mp::reduce_by_degree(*this, *buckets, selection.receivers, ordered, reduce);
 }
 
@@ -173,7 +179,7 @@ void Frame::pass(const mp::Selection& selection, const MessageFunction& message,
   }
 }
 
-void Frame::write(Target target, const Tensor& rows, const Fields& results, const std::string& out) {
+void Frame::write(Target target, const mp::RowIds& rows, const Fields& results, const std::string& out) {
   for (const auto& [name, values] : results) {
     if (name.empty() == out.empty()) {
       throw ConfigError("Frame", name.empty()
@@ -187,7 +193,8 @@ void Frame::write(Target target, const Tensor& rows, const Fields& results, cons
     }
     const Shape shape = values.shape().with(0, rows_in(graph_, target));
     const bool fits = column.defined() && column.shape() == shape && column.dtype() == values.dtype();
-    column = replace_rows(fits ? column : zeros(shape, values.dtype(), values.device()), rows, values);
+    column =
+        replace_rows(fits ? column : zeros(shape, values.dtype(), values.device()), rows.on(values.device()), values);
   }
 }
 
@@ -202,13 +209,13 @@ void Frame::apply_edges(const IdArray& edges, const MessageFunction& function, c
 }
 
 void Frame::apply_nodes(const NodeFunction& function, const std::string& out) {
-  write(Target::destination, {}, function(NodeBatch(*this, arange(graph_.num_dst(), DType::int32))), out);
+  write(Target::destination, {}, function(NodeBatch(*this, arange(graph_.num_dst(), DType::int32, device()))), out);
 }
 
 void Frame::apply_nodes(const IdArray& nodes, const NodeFunction& function, const std::string& out) {
   mp::require_distinct("apply_nodes", "node", nodes, graph_.num_dst());
-  const Tensor ids = mp::id_tensor(nodes.span());
-  write(Target::destination, ids, function(NodeBatch(*this, ids)), out);
+  const mp::RowIds ids(nodes.span());
+  write(Target::destination, ids, function(NodeBatch(*this, ids.on(device()))), out);
 }
 
 void Frame::update_all(const MessageFunction& message, const ReduceFunction& reduce, const std::string& out) {
@@ -234,7 +241,7 @@ void Frame::recv(const ReduceFunction& reduce, const std::string& out) {
 void Frame::recv(const IdArray& nodes, const ReduceFunction& reduce, const std::string& out) {
   mp::require_distinct("recv", "node", nodes, graph_.num_dst());
   const mp::Selection selection = mp::select_into(graph_, nodes);
-  const Fields messages = waiting_.take(selection.edge_ids.span<std::int32_t>());
+  const Fields messages = waiting_.take(selection.edge_ids.host());
   write(Target::destination, selection.receivers, reduced(selection, messages, reduce), out);
 }
 
@@ -272,7 +279,7 @@ void Frame::prop_edges(const std::vector<IdArray>& frontiers, const MessageFunct
     mp::require_distinct("prop_edges", "edge", edges, graph_.num_edges());
     const mp::Selection selection = mp::select_edges(graph_, edges);
     pass(selection, message, reduce, out);
-    if (apply) apply_nodes(selection.receivers.span<std::int32_t>(), apply);
+    if (apply) apply_nodes(selection.receivers.host(), apply);
   }
 }
 

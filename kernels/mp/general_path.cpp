@@ -6,9 +6,8 @@
 
 #include "bough/autograd/autograd.h"
 #include "bough/mp/features.h"
+#include "bough/mp/frame.h"
 #include "bough/ops/arrange.h"
-#include "bough/ops/rows.h"
-#include "kernels/mp/selection.h"
 
 namespace bough::mp {
 namespace {
@@ -61,9 +60,9 @@ void add_results(Parts& results, const Fields& fields, std::int64_t nodes) {
 
 }  // namespace
 
-Fields reduce_by_degree(const Frame& frame, const DegreeBuckets& buckets, const Tensor& receivers,
+Fields reduce_by_degree(const Frame& frame, const DegreeBuckets& buckets, const RowIds& receivers,
                         const Fields& messages, const ReduceFunction& reduce) {
-  const Tensor nodes = receivers.defined() ? gather_rows(receivers, buckets.nodes) : buckets.nodes;
+  const Tensor nodes = picked_ids(receivers, buckets.nodes).on(frame.device());
   const Parts parts = cut_messages(buckets, messages);
   Parts results;
   std::int64_t begin = 0;
@@ -89,7 +88,7 @@ Fields reduce_by_degree(const Frame& frame, const DegreeBuckets& buckets, const 
     }
     // One more row, of zeros, for all nodes without messages.
     tensors.push_back(zeros(tensors[0].shape().with(0, 1), tensors[0].dtype(), tensors[0].device()));
-    reduced[name] = gather_rows(concatenate(tensors, 0), buckets.place_of_node);
+    reduced[name] = rows_at(concatenate(tensors, 0), buckets.place_of_node);
   }
   return reduced;
 }

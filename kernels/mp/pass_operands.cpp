@@ -38,9 +38,10 @@ PassOperands::PassOperands(std::string_view caller, const Graph& graph, const Te
   if (sides_.empty()) throw ShapeError(caller, "needs at least one operand, none is defined");
   require_same_device(caller, {source, destination, edge});
   if (!(sides_[0].tensor.device() == Device::cpu())) {
-    throw DeviceError(caller,
-                      fmt::format("runs functors on the CPU, the operands are on {}; to(Device::cpu()) moves them",
-                                  to_string(sides_[0].tensor.device())));
+    throw DeviceError(caller, fmt::format("compiles functors for the CPU, the operands are on {}; a Frame takes the "
+                                          "same message and reduction as functions of tensors and runs them there, "
+                                          "or to(Device::cpu()) moves the operands",
+                                          to_string(sides_[0].tensor.device())));
   }
 }
 

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include "bough/ops/rows.h"
-
 namespace bough::mp {
 
 void require_distinct(std::string_view where, std::string_view what, const IdArray& ids, std::int64_t count) {
@@ -20,10 +18,6 @@ void require_distinct(std::string_view where, std::string_view what, const IdArr
   }
 }
 
-Tensor id_tensor(std::span<const std::int32_t> ids) {
-  return Tensor::from_span<std::int32_t>(ids, {static_cast<std::int64_t>(ids.size())});
-}
-
 Selection select_all(const Graph& graph) { return {graph, {}, {}}; }
 
 Selection select_into(const Graph& graph, const IdArray& nodes) {
@@ -36,7 +30,7 @@ Selection select_into(const Graph& graph, const IdArray& nodes) {
   }
   return {Graph::bipartite(std::span(chosen.src), std::move(receiver),
                            {.num_src = graph.num_src(), .num_dst = nodes.size()}),
-          id_tensor(chosen.edge_ids), id_tensor(nodes.span())};
+          RowIds(chosen.edge_ids), RowIds(nodes.span())};
 }
 
 Selection select_edges(const Graph& graph, const IdArray& edges) {
@@ -54,9 +48,7 @@ Selection select_edges(const Graph& graph, const IdArray& edges) {
   }
   const auto num_receivers = static_cast<std::int64_t>(receivers.size());
   return {Graph::bipartite(std::move(src), std::move(dst), {.num_src = graph.num_src(), .num_dst = num_receivers}),
-          id_tensor(edges.span()), id_tensor(receivers)};
+          RowIds(edges.span()), RowIds(std::move(receivers))};
 }
-
-Tensor rows_at(const Tensor& feature, const Tensor& ids) { return ids.defined() ? gather_rows(feature, ids) : feature; }
 
 }  // namespace bough::mp

@@ -5,8 +5,7 @@
 #include <algorithm>
 
 #include "bough/ops/arrange.h"
-#include "bough/ops/rows.h"
-#include "kernels/mp/selection.h"
+#include "kernels/mp/row_ids.h"
 
 namespace bough {
 
@@ -77,10 +76,10 @@ Fields WaitingMessages::take(std::span<const std::int32_t> edges) {
     const Place& place = places_[static_cast<std::size_t>(edge)];
     row_of_edge.push_back(static_cast<std::int32_t>(begin[static_cast<std::size_t>(place.batch)]) + place.row);
   }
-  const Tensor index = mp::id_tensor(row_of_edge);
+  const mp::RowIds index(std::move(row_of_edge));
   Fields taken;
   for (const auto& [name, tensors] : parts) {
-    taken[name] = gather_rows(tensors.size() == 1 ? tensors[0] : concatenate(tensors, 0), index);
+    taken[name] = mp::rows_at(tensors.size() == 1 ? tensors[0] : concatenate(tensors, 0), index);
   }
   for (const std::int32_t edge : edges) {
     Place& place = places_[static_cast<std::size_t>(edge)];

@@ -4,9 +4,9 @@
 
 #include "bough/autograd/autograd.h"
 #include "bough/core/parallel.h"
-#include "bough/ops/rows.h"
 #include "kernels/cuda/elements.h"
 #include "kernels/on_any_device.h"
+#include "kernels/ops/known_rows.h"
 #include "kernels/views.h"
 
 namespace bough {
@@ -55,7 +55,7 @@ Tensor replace_rows(const Tensor& base, const Tensor& rows, const Tensor& values
                      dbase = call.gradient().clone();
                      overwrite(dbase, call.saved(0), {});
                    }
-                   if (call.needs(1)) dvalues = gather_rows(call.gradient(), call.saved(0));
+                   if (call.needs(1)) dvalues = gather_known_rows(call.gradient(), call.saved(0));
                    return {dbase, dvalues};
                  }},
                 result);

@@ -6,6 +6,7 @@
 #include "kernels/cpu/rows.h"
 #include "kernels/cuda/message_passing.h"
 #include "kernels/on_any_device.h"
+#include "kernels/ops/known_rows.h"
 #include "kernels/row_index.h"
 #include "kernels/row_sums.h"
 
@@ -61,6 +62,11 @@ Tensor gather_rows(const Tensor& x, const Tensor& index) {
   require_same_device("gather_rows", {x, index});
   if (x.rank() == 0) throw ShapeError("gather_rows", "x has no rows to pick from, its shape is []");
   require_rows_in_range("gather_rows", index, x.size(0));
+  return gather_known_rows(x, index);
+}
+
+Tensor gather_known_rows(const Tensor& x, const Tensor& index) {
+  require_same_device("gather_rows", {x, index});
   // y[i] = x[index[i]]:  dx[r] = sum of dy[i] over index[i] = r
   return record({.name = "gather_rows",
                  .inputs = {x},

@@ -24,7 +24,7 @@ struct TrainedModel {
   std::unique_ptr<CharacterModel> model;
 };
 
-TrainedModel load(const std::string& path) {
+TrainedModel load(const std::string& path, Device device) {
   const std::map<std::string, std::string> notes = nn::load_tensors(path).metadata;
   const auto note = [&](const char* name) -> const std::string& {
     const auto found = notes.find(name);
@@ -45,6 +45,7 @@ TrainedModel load(const std::string& path) {
                                .stages = std::max<std::int64_t>(1, std::ssize(graph.stages)),
                                .soft_span = graph.soft_span}));
   nn::load_checkpoint(path, *trained.model);
+  trained.model->to(device);
   trained.model->eval();
   return trained;
 }
@@ -70,7 +71,7 @@ std::string generate_text(const std::string& checkpoint, const GenerateOptions& 
   if (!(options.temperature >= 0) || std::isinf(options.temperature)) {
     throw ConfigError("generate", fmt::format("the temperature must be at least 0, not {}", options.temperature));
   }
-  const TrainedModel trained = load(checkpoint);
+  const TrainedModel trained = load(checkpoint, options.device);
   const std::string& known = trained.vocabulary.bytes();
   const std::string prompt = !options.prompt.empty()                 ? options.prompt
                              : known.find('\n') != std::string::npos ? "\n"

@@ -4,6 +4,8 @@
 #include <functional>
 #include <string>
 
+#include "bough/core/device.h"
+
 namespace bough {
 
 struct GenerateOptions {
@@ -11,12 +13,13 @@ struct GenerateOptions {
   std::int64_t count = 400;  ///< characters to add
   double temperature = 1;    ///< below 1 likely characters become likelier; 0 takes the likeliest each time
   std::uint64_t seed = 1;    ///< the same seed gives the same text
+  Device device = Device::cpu();
   std::function<void(char)> on_character = [](char) {};  ///< each new character as it comes
 };
 
 /// Continues a text with the model of a char_lm checkpoint. When the window that the model was trained on is full, the
 /// last half of it becomes the context of a new one. ConfigError for a prompt with bytes that the model has never seen
-/// or a temperature below 0; IoError for a file that is no such checkpoint.
+/// or a temperature below 0; DeviceError for a device that is not there; IoError for a file that is no such checkpoint.
 std::string generate_text(const std::string& checkpoint, const GenerateOptions& options);
 
 }  // namespace bough

@@ -6,22 +6,12 @@
 
 #include "bough/autograd/autograd.h"
 #include "bough/core/errors.h"
+#include "bough/ops/arithmetic.h"
+#include "bough/ops/arrange.h"
 #include "bough/ops/matmul.h"
 #include "bough/ops/rows.h"
 
 namespace bough {
-namespace {
-
-void copy_rows(const Tensor& rows, const std::vector<std::int32_t>& places, Tensor& into) {
-  const std::int64_t width = rows.size(1);
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    std::copy_n(rows.data<float>() + static_cast<std::int64_t>(i) * width, width,
-                into.data<float>() + places[i] * width);
-  }
-}
-
-}  // namespace
-
 IncrementalDecoder::IncrementalDecoder(const CharacterModel& model, const GraphGenerator& generator,
                                        std::int64_t length)
     : model_(&model), graph_(generator.build({.length = length, .causal = true})) {
@@ -30,18 +20,42 @@ IncrementalDecoder::IncrementalDecoder(const CharacterModel& model, const GraphG
   }
   graphs_ = graph_.head_groups.empty() ? std::vector<Graph>{graph_.graph} : graph_.head_groups;
   const std::int64_t nodes = graph_.graph.num_nodes(), dim = model.transformer().options().layer.dim;
-  completed_by_.resize(static_cast<std::size_t>(length));
-  for (std::int64_t node = 0; node < nodes; ++node) {
-    const std::int32_t last = std::max(0, graph_.covers[static_cast<std::size_t>(node)].end - 1);
-    completed_by_[static_cast<std::size_t>(last)].push_back(static_cast<std::int32_t>(node));
+  std::vector<std::vector<std::int32_t>> completed(static_cast<std::size_t>(length));
+  for (std::size_t token = 0; token < completed.size(); ++token) completed[token].push_back(graph_.tokens[token]);
+  for (std::int32_t node = 0; node < nodes; ++node) {
+    auto& by_last =
+        completed[static_cast<std::size_t>(std::max(0, graph_.covers[static_cast<std::size_t>(node)].end - 1))];
+    if (node != by_last.front()) by_last.push_back(node);
   }
+  kept_at_.resize(static_cast<std::size_t>(nodes));
+  std::size_t most = 1;
+  for (const std::vector<std::int32_t>& group : completed) {
+    begin_.push_back(std::ssize(order_));
+    for (const std::int32_t node : group) {
+      kept_at_[static_cast<std::size_t>(node)] = static_cast<std::int32_t>(order_.size());
+      order_.push_back(node);
+    }
+    most = std::max(most, group.size());
+  }
+  begin_.push_back(std::ssize(order_));
+
+  const Tensor& start = model.transformer().start;
+  const Device device = model.parameters().front().device();
+  starts_ = zeros({static_cast<std::int64_t>(most) - 1, dim}, DType::float32, device);
+  if (start.defined()) starts_ = starts_ + start.detach();
   for (std::int64_t i = 0; i < model.transformer().num_layers(); ++i) {
-    kept_.push_back({zeros({nodes, dim}), zeros({nodes, dim})});
+    kept_.push_back({zeros({nodes, dim}, DType::float32, device), zeros({nodes, dim}, DType::float32, device)});
   }
   row_of_.assign(static_cast<std::size_t>(nodes), -1);
 }
 
-IncrementalDecoder::Step IncrementalDecoder::step_for(const std::vector<std::int32_t>& nodes) {
+std::span<const std::int32_t> IncrementalDecoder::completed_by(std::int64_t token) const {
+  const auto at = static_cast<std::size_t>(token);
+  return std::span(order_).subspan(static_cast<std::size_t>(begin_[at]),
+                                   static_cast<std::size_t>(begin_[at + 1] - begin_[at]));
+}
+
+IncrementalDecoder::Step IncrementalDecoder::step_for(std::span<const std::int32_t> nodes) {
   std::vector<std::int32_t> sources, distances;
   Step step;
   struct Edges {
@@ -70,7 +84,10 @@ IncrementalDecoder::Step IncrementalDecoder::step_for(const std::vector<std::int
     }
     step.num_edges += static_cast<std::int64_t>(group.src.size());
   }
-  for (const std::int32_t source : sources) row_of_[static_cast<std::size_t>(source)] = -1;
+  for (std::int32_t& source : sources) {
+    row_of_[static_cast<std::size_t>(source)] = -1;
+    source = kept_at_[static_cast<std::size_t>(source)];
+  }
   const auto num_sources = static_cast<std::int64_t>(sources.size());
   for (Edges& group : groups) {
     step.graphs.push_back(Graph::bipartite(std::move(group.src), std::move(group.dst),
@@ -79,21 +96,23 @@ IncrementalDecoder::Step IncrementalDecoder::step_for(const std::vector<std::int
                                             .edge_types = std::move(group.types),
                                             .num_edge_types = graph_.graph.num_edge_types()}));
   }
-  step.sources = Tensor::from_vector(sources, {num_sources});
-  if (graph_.soft_span) step.distances = Tensor::from_vector(distances, {std::ssize(distances)});
+  step.sources = Tensor::from_vector(sources, {num_sources}, starts_.device());
+  if (graph_.soft_span) {
+    step.distances = Tensor::from_vector(distances, {std::ssize(distances)}, starts_.device());
+  }
   return step;
 }
 
-Tensor IncrementalDecoder::update(std::int64_t index, const std::vector<std::int32_t>& nodes, const Step& step,
-                                  const Tensor& h) {
+Tensor IncrementalDecoder::update(std::int64_t index, const Step& step, const Tensor& h) {
   const nn::GraphTransformerLayer& layer = model_->transformer().layer(index);
   const nn::GraphSelfAttention& attention = layer.attention;
   Kept& kept = kept_[static_cast<std::size_t>(index)];
   return layer.forward_around(h, {}, [&](const Tensor& read) {
     const std::vector<Tensor> qkv =
         linear_parts(read, {attention.query.part(), attention.key.part(), attention.value.part()});
-    copy_rows(qkv[1], nodes, kept.keys);
-    copy_rows(qkv[2], nodes, kept.values);
+    const auto at = static_cast<std::size_t>(position_);
+    kept.keys.rows(begin_[at], begin_[at + 1]).assign(qkv[1]);
+    kept.values.rows(begin_[at], begin_[at + 1]).assign(qkv[2]);
     return attention.attend(step.graphs, qkv[0], gather_rows(kept.keys, step.sources),
                             gather_rows(kept.values, step.sources), step.distances);
   });
@@ -105,22 +124,15 @@ Tensor IncrementalDecoder::read(std::int32_t character) {
   }
   const NoGrad no_grad;
   const nn::GraphTransformer& transformer = model_->transformer();
-  const std::vector<std::int32_t>& nodes = completed_by_[static_cast<std::size_t>(position_)];
-  const std::int32_t token = graph_.tokens[static_cast<std::size_t>(position_)];
-  const auto token_row = std::ranges::lower_bound(nodes, token) - nodes.begin();
+  const std::span<const std::int32_t> nodes = completed_by(position_);
   const Step step = step_for(nodes);
 
-  const Tensor embedded = model_->embed(Tensor::from_vector(std::vector<std::int32_t>{character}, {1}));
-  const std::int64_t dim = embedded.size(1);
-  Tensor h = zeros({static_cast<std::int64_t>(nodes.size()), dim});
-  for (std::int64_t row = 0; row < h.size(0); ++row) {
-    const Tensor& first = row == token_row ? embedded : transformer.start;
-    if (first.defined()) std::copy_n(first.data<float>(), dim, h.data<float>() + row * dim);
-  }
-  for (std::int64_t i = 0; i < transformer.num_layers(); ++i) h = update(i, nodes, step, h);
+  const Tensor read = Tensor::from_vector(std::vector<std::int32_t>{character}, {1}, starts_.device());
+  Tensor h = concatenate({model_->embed(read), starts_.rows(0, std::ssize(nodes) - 1)}, 0);
+  for (std::int64_t i = 0; i < transformer.num_layers(); ++i) h = update(i, step, h);
   ++position_;
   edges_followed_ = step.num_edges;
-  return model_->scores(transformer.finish(h.rows(token_row, token_row + 1))).reshape({-1});
+  return model_->scores(transformer.finish(h.rows(0, 1))).reshape({-1});
 }
 
 }  // namespace bough

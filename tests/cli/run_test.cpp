@@ -63,6 +63,9 @@ TEST(Generate, ContinuesATextBeyondTheWindowTheSameForTheSameSeed) {
   EXPECT_NE(first.output, text("2").output);
   EXPECT_EQ(run_bough({"generate", folder.file("out/runs/bpt-k1"), "--prompt", "\xff"}).exit_code, 2);
   EXPECT_EQ(run_bough({"generate", folder.file("out")}).exit_code, 1);
+  const ProgramResult elsewhere = run_bough({"generate", folder.file("out/runs/bpt-k1"), "--device", "cuda:99"});
+  EXPECT_EQ(elsewhere.exit_code, 1);
+  EXPECT_THAT(elsewhere.errors, HasSubstr("cuda:99"));
 }
 
 TEST(Report, IsMadeAfterARunAndAgainOnDemand) {

@@ -59,6 +59,10 @@ void add_plugin_option(CLI::App& command, std::vector<std::string>& plugins) {
       ->allow_extra_args(false);
 }
 
+void add_device_option(CLI::App& command, std::string& device) {
+  command.add_option("--device", device, "cpu, cuda or cuda:N")->type_name("DEVICE")->capture_default_str();
+}
+
 void add_bench_command(Commands& commands) {
   const auto given = std::make_shared<BenchCommand>();
   CLI::App& command =
@@ -102,6 +106,7 @@ void add_generate_command(Commands& commands) {
       ->type_name("T")
       ->capture_default_str();
   command.add_option("--seed", given->options.seed, "Of the choices")->type_name("N")->capture_default_str();
+  add_device_option(command, given->device);
   add_plugin_option(command, given->plugins);
 }
 
@@ -163,7 +168,7 @@ void add_run_command(Commands& commands) {
       ->type_name("PATH=VALUE")
       ->allow_extra_args(false);
   add_plugin_option(command, given->plugins);
-  command.add_option("--device", given->device, "cpu or cuda")->type_name("DEVICE")->capture_default_str();
+  add_device_option(command, given->device);
   command.add_flag("--tf32", given->tf32, "Let cuBLAS round float32 factors to TF32: faster, errors of about 1e-3");
   command.add_option("--jobs", given->jobs, "Runs side by side; default: one a core, as long as the memory lasts")
       ->type_name("N")

@@ -31,6 +31,7 @@ void run_compare(const CompareCommand& command);
 struct GenerateCommand {
   std::string checkpoint;
   std::vector<std::string> plugins;
+  std::string device = "cpu";
   GenerateOptions options;
 };
 void run_generate(GenerateCommand command);

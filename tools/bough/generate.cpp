@@ -15,6 +15,7 @@ void run_generate(GenerateCommand command) {
   if (std::filesystem::is_directory(command.checkpoint)) {
     command.checkpoint = (std::filesystem::path(command.checkpoint) / runner::checkpoint_file).string();
   }
+  command.options.device = parse_device(command.device);
   fmt::print("{}", command.options.prompt);
   command.options.on_character = [](char c) {
     std::fputc(c, stdout);

@@ -17,8 +17,9 @@ namespace bough {
 
 class Frame;
 namespace mp {
+class RowIds;
 struct Selection;
-}
+}  // namespace mp
 
 /// Named tensors: for functions that give more than one.
 using Fields = std::map<std::string, Tensor>;
@@ -34,7 +35,7 @@ class EdgeBatch {
   Tensor src(const std::string& name) const;
   Tensor dst(const std::string& name) const;
   Tensor edge(const std::string& name) const;
-  /// Numbers of the edges, int32 [size].
+  /// Numbers of the edges, int32 [size], on the device of the frame.
   Tensor ids() const;
 
  private:
@@ -50,7 +51,7 @@ class NodeBatch {
   std::int64_t size() const { return nodes_.elements(); }
   /// A feature of the nodes (of a bipartite graph: of destinations). GraphError if there is no such feature.
   Tensor node(const std::string& name) const;
-  /// Numbers of the nodes, int32 [size].
+  /// Numbers of the nodes, int32 [size], on the device of the frame.
   const Tensor& nodes() const { return nodes_; }
 
  private:

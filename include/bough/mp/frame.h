@@ -27,6 +27,8 @@ class Frame {
   explicit Frame(Graph graph);
 
   const Graph& graph() const { return graph_; }
+  /// Where its features are; the CPU if it has none. Operations on features of several devices throw DeviceError.
+  Device device() const;
 
   /// A feature of all nodes, to be read or assigned. GraphError for a bipartite graph, whose sources and destinations
   /// have features of their own; in other graphs src_node and dst_node are the same as node.
@@ -90,7 +92,7 @@ class Frame {
   void pass(const mp::Selection& selection, const MessageFunction& message, const ReduceFunction& reduce,
             const std::string& out);
   /// Puts results into columns: of all rows, or of those in `rows`.
-  void write(Target target, const Tensor& rows, const Fields& results, const std::string& out);
+  void write(Target target, const mp::RowIds& rows, const Fields& results, const std::string& out);
 
   Graph graph_;
   Fields nodes_;    ///< of destinations, and of sources unless the graph is bipartite
