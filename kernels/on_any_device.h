@@ -1,15 +1,23 @@
 #pragma once
 
+#include "bough/core/errors.h"
 #include "kernels/on_device.h"
 
 /// on_device and its sisters for operations that have kernels on GPUs too: f gets Cpu or Cuda.
 namespace bough {
 
-/// Calls f(backend) with the backend of the device that the tensor is on.
+/// The error with what it was about: DeviceError adding type, shape and device of the tensor.
+[[noreturn]] void throw_with_tensor(const DeviceError& error, const Tensor& tensor);
+
+/// Calls f(backend) with the backend of the device that the tensor is on. What goes wrong on a GPU names the tensor.
 template <typename F>
 void with_backend(const Tensor& tensor, F&& f) {
   if (tensor.device().kind == Device::Kind::cpu) return f(Cpu{});
-  f(Cuda{tensor.device().index});
+  try {
+    f(Cuda{tensor.device().index});
+  } catch (const DeviceError& error) {
+    throw_with_tensor(error, tensor);
+  }
 }
 
 template <typename F>

@@ -4,11 +4,13 @@
 
 #include <cstdint>
 #include <span>
-#include <string>
 
-#include "bough/core/errors.h"
 #include "kernels/cuda/context.h"
 #include "kernels/scratch.h"
+#include "kernels/simt/observable.h"
+#include "src/core/recording.h"
+#include "src/cuda/launch.h"
+#include "src/cuda/work_stream.h"
 
 /// For files that nvcc compiles.
 namespace bough::cuda {
@@ -20,22 +22,18 @@ __global__ void __launch_bounds__(Body::block_size, 1) run_body(const __grid_con
   body(context);
 }
 
-/// The stream of one device on which all its work happens in order, and the only place that launches kernels.
+/// The stream of one device on which all its work happens in order.
 class Queue {
  public:
-  explicit Queue(int device, cudaStream_t stream = nullptr) : device_(device), stream_(stream) {
-    check(cudaSetDevice(device), "cudaSetDevice", {});
+  explicit Queue(int device) : device_(device), stream_(work_stream(device)) {
+    check(cudaSetDevice(device), "cudaSetDevice");
   }
 
   cudaStream_t stream() const { return stream_; }
 
   template <typename Body>
   void launch(const simt::Launch& launch, const Body& body) {
-    if (launch.num_blocks == 0) return;
-    check(launch.num_blocks <= 0x7FFFFFFF ? cudaSuccess : cudaErrorInvalidConfiguration, launch.name, launch);
-    run_body<Body><<<static_cast<unsigned>(launch.num_blocks), static_cast<unsigned>(launch.block_size),
-                     launch.shared_bytes, stream_>>>(body);
-    check(cudaGetLastError(), launch.name, launch);
+    launch_kernel(run_body<Body>, simt::observable(launch, device_), stream_, body);
   }
 
   template <typename T>
@@ -43,26 +41,24 @@ class Queue {
     return Scratch<T>(count, Device::cuda(device_));
   }
 
+  /// What random streams are shifted by; see Recording.
+  const std::uint64_t* random_shift() const { return Recording::random_shift(device_); }
+
   /// The values may go as soon as this returns.
   template <typename T>
   Scratch<T> upload(std::span<const T> values) {
     Scratch<T> buffer = scratch<T>(static_cast<std::int64_t>(values.size()));
     if (values.empty()) return buffer;
+    if (Recording::active(Device::cuda(device_))) {
+      copy_from_host(device_, buffer.data(), values.data(), values.size_bytes());
+      return buffer;
+    }
     check(cudaMemcpyAsync(buffer.data(), values.data(), values.size_bytes(), cudaMemcpyHostToDevice, stream_),
-          "cudaMemcpyAsync", {});
+          "cudaMemcpyAsync", values.size_bytes());
     return buffer;
   }
 
  private:
-  static void check(cudaError_t status, const char* what, const simt::Launch& launch) {
-    if (status == cudaSuccess) return;
-    cudaGetLastError();  // an error that is reported here must not surface again in a later call
-    throw DeviceError("cuda", std::string(what) + " failed: " + cudaGetErrorString(status) + " (" +
-                                  std::to_string(launch.num_blocks) + " blocks of " +
-                                  std::to_string(launch.block_size) + " threads with " +
-                                  std::to_string(launch.shared_bytes) + " bytes of shared memory each)");
-  }
-
   int device_;
   cudaStream_t stream_;
 };

@@ -46,6 +46,7 @@ class Queue {
     traffic_ += runner.traffic();
   }
 
+  static const std::uint64_t* random_shift() { return nullptr; }
   template <typename T>
   Buffer<T> scratch(std::int64_t count) {
     return Buffer<T>(count);

@@ -3,15 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "bough/autograd/autograd.h"
 #include "bough/ops/arithmetic.h"
 #include "bough/ops/cast.h"
+#include "bough/ops/compare.h"
+#include "bough/ops/reduce.h"
 #include "kernels/cpu/cross_entropy.h"
 #include "kernels/cuda/dense.h"
 #include "kernels/on_any_device.h"
 #include "kernels/row_index.h"
 #include "kernels/views.h"
+#include "src/core/recording.h"
 
 namespace bough {
 namespace {
@@ -40,6 +44,13 @@ Tensor classes_of(const Tensor& given) {
   Tensor classes = Tensor::empty({targets.elements()}, DType::int64);
   visit_integers(targets, [&](auto values) { std::ranges::copy(values, classes.data<std::int64_t>()); });
   return classes;
+}
+
+/// 1 / number of rows that are not ignored, float64 where the classes are: for a step that is recorded, where the
+/// number is the device's business.
+Tensor scale_there(const Tensor& classes, std::int64_t ignored) {
+  const Tensor counted = sum(cast(not_equal(classes, static_cast<double>(ignored)), DType::float64));
+  return ones({}, DType::float64, classes.device()) / clamp(counted, 1, std::numeric_limits<double>::infinity());
 }
 
 /// Checks every target and returns how many rows are not ignored.
@@ -82,13 +93,24 @@ Tensor row_losses(Cuda gpu, Rows<const T> logits, const ClassTargets& targets, T
   return total;
 }
 
-/// The GPU's, with the arguments of the CPU's.
+/// What a loss is multiplied by: a number, and in a recording one that the device has counted.
+struct LossScale {
+  double here = 1;
+  Tensor there = {};
+};
+
 template <typename T>
-void cross_entropy_backward(Cuda gpu, Rows<const T> logits, const ClassTargets& targets, Rows<const T> normalizers,
-                            std::span<const T> dy, double scale, Rows<T> gradient) {
+void scores_gradient(Cpu cpu, Rows<const T> logits, const ClassTargets& targets, Rows<const T> normalizers,
+                     std::span<const T> dy, const LossScale& scale, Rows<T> gradient) {
+  cross_entropy_backward(cpu, logits, targets, normalizers, dy, scale.here, gradient);
+}
+template <typename T>
+void scores_gradient(Cuda gpu, Rows<const T> logits, const ClassTargets& targets, Rows<const T> normalizers,
+                     std::span<const T> dy, const LossScale& scale, Rows<T> gradient) {
   cross_entropy_backward(
       gpu, simt::CrossEntropyGradient<T>{logits.count, logits.width, logits.data, view_of(targets), normalizers.data,
-                                         dy.data(), dy.size() == 1, scale, gradient.data});
+                                         dy.data(), dy.size() == 1, scale.here, gradient.data,
+                                         scale.there.defined() ? device_data<double>(scale.there) : nullptr});
 }
 
 }  // namespace
@@ -98,17 +120,25 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& targets, const CrossEnt
   const auto aim = [options](const Tensor& classes) {
     return ClassTargets{device_span<std::int64_t>(classes), options.ignore_index, options.label_smoothing};
   };
-  Tensor classes = classes_of(targets);
-  const std::int64_t counted = count_rows(classes, logits.size(-1), options.ignore_index);
-  classes = classes.to(logits.device());
-  const double scale =
-      options.reduction == Reduction::mean ? 1.0 / static_cast<double>(std::max<std::int64_t>(counted, 1)) : 1.0;
+  const bool mean = options.reduction == Reduction::mean;
+  Tensor classes;
+  LossScale scale;
+  if (Recording::active(logits.device())) {  // the run before the recording has looked at the targets
+    classes = cast(targets.detach().clone(), DType::int64).reshape({-1});
+    if (mean) scale.there = scale_there(classes, options.ignore_index);
+  } else {
+    classes = classes_of(targets);
+    const std::int64_t counted = count_rows(classes, logits.size(-1), options.ignore_index);
+    classes = classes.to(logits.device());
+    if (mean) scale.here = 1.0 / static_cast<double>(std::max<std::int64_t>(counted, 1));
+  }
   Tensor losses = Tensor::empty(targets.shape(), logits.dtype(), logits.device());
   Tensor normalizers = Tensor::empty({targets.elements(), 2}, logits.dtype(), logits.device());
   Tensor loss;
   on_any_device("cross_entropy", logits, [&]<typename T>(auto backend, TypeTag<T>) {
     const Tensor total = row_losses(backend, score_rows<T>(logits, classes), aim(classes), losses, normalizers);
-    loss = options.reduction == Reduction::none ? losses : cast(total * scale, logits.dtype());
+    const Tensor scaled = scale.there.defined() ? total * scale.there : total * scale.here;
+    loss = options.reduction == Reduction::none ? losses : cast(scaled, logits.dtype());
   });
 
   // loss = log sum exp x - q . x for each row:  dx = (softmax(x) - q) * dloss
@@ -118,9 +148,9 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& targets, const CrossEnt
                  .backward = [aim, scale](const BackwardCall& call) -> Gradients {
                    Tensor dx = empty_like(call.saved(0));
                    on_any_device("cross_entropy", dx, [&]<typename T>(auto backend, TypeTag<T>) {
-                     cross_entropy_backward(backend, score_rows<T>(call.saved(0), call.saved(1)), aim(call.saved(1)),
-                                            rows_of<T>(call.saved(2)), device_span<T>(call.gradient()), scale,
-                                            last_axis_rows<T>(dx));
+                     scores_gradient(backend, score_rows<T>(call.saved(0), call.saved(1)), aim(call.saved(1)),
+                                     rows_of<T>(call.saved(2)), device_span<T>(call.gradient()), scale,
+                                     last_axis_rows<T>(dx));
                    });
                    return {dx};
                  }},

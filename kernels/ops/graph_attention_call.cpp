@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "src/core/recording.h"
+
 namespace bough {
 namespace {
 
@@ -136,6 +138,7 @@ AttentionCall check_attention(const char* where, std::span<const Graph> graphs, 
       .scale = options.scale.value_or(1 / std::sqrt(static_cast<double>(std::max<std::int64_t>(1, width)))),
       .kernel = options.kernel};
   if (options.dropout > 0) {
+    Recording::refuse(t.q.device(), "dropout of attention weights");
     call.dropout.threshold = static_cast<std::uint32_t>(std::max(1.0, std::floor(options.dropout * 0x1p32)));
     call.dropout.scale = 1 / (1 - options.dropout);
   }

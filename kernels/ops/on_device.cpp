@@ -1,6 +1,13 @@
 #include "kernels/on_device.h"
 
+#include "kernels/on_any_device.h"
+
 namespace bough {
+
+void throw_with_tensor(const DeviceError& error, const Tensor& tensor) {
+  throw DeviceError(fmt::format("{}, computing with {} {} on {}", error.what(), name_of(tensor.dtype()),
+                                to_string(tensor.shape()), to_string(tensor.device())));
+}
 
 void require_same_device(std::string_view where, std::initializer_list<Tensor> tensors) {
   const Tensor* first = nullptr;

@@ -96,6 +96,7 @@ struct CrossEntropyGradient {
   bool one_dy = false;  ///< for all rows
   double scale = 1;
   T* gradient = nullptr;
+  const double* scale_there = nullptr;  ///< instead of scale, if given
 
   template <typename Context>
   BOUGH_DEVICE void operator()(Context& context) const {
@@ -106,7 +107,8 @@ struct CrossEntropyGradient {
       for (std::int64_t i = context.lane(); i < width; i += warp_size) context.store(gradient + row * width + i, T{0});
       return;
     }
-    const double factor = scale * context.load(dy + (one_dy ? 0 : row));
+    const double scaled_by = scale_there != nullptr ? context.load(scale_there) : scale;
+    const double factor = scaled_by * context.load(dy + (one_dy ? 0 : row));
     const T top = context.load(normalizers + 2 * row), log_sum = context.load(normalizers + 2 * row + 1);
     // A row of only -inf has no probabilities: relative to anything finite all of them are 0.
     const bool masked = top < std::numeric_limits<T>::lowest();

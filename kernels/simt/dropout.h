@@ -21,12 +21,15 @@ struct Dropout {
   T* y = nullptr;
   double p = 0;
   RandomStream stream;
+  const std::uint64_t* stream_shift = nullptr;  ///< added to the number of the stream, if there is one
 
   template <typename Context>
   BOUGH_DEVICE void operator()(Context& context) const {
     const std::int64_t block = thread_number<block_size>(context), first = 4 * block;
     if (first >= count) return;
-    const std::array<std::uint32_t, 4> numbers = stream.block(static_cast<std::uint64_t>(block));
+    RandomStream shifted = stream;
+    if (stream_shift != nullptr) shifted.stream += context.load(stream_shift);
+    const std::array<std::uint32_t, 4> numbers = shifted.block(static_cast<std::uint64_t>(block));
     const T scale = static_cast<T>(p < 1 ? 1 / (1 - p) : 0);
     const auto dropped = [&](T value, std::uint32_t bits) {
       return static_cast<double>(uniform_float(bits)) >= p ? value * scale : T{0};
@@ -51,8 +54,8 @@ void dropout(Queue& queue, std::int64_t count, const T* x, double p, RandomStrea
   const auto launch = [&](const auto& body) { launch_threads(queue, "dropout", blocks_for(count, 4), body); };
   constexpr int packed = 16 / sizeof(T);
   const auto in_packs = [](const T* address) { return reinterpret_cast<std::uintptr_t>(address) % 16 == 0; };
-  if (in_packs(x) && in_packs(y)) return launch(Dropout<T, packed>{count, x, y, p, stream});
-  launch(Dropout<T, 1>{count, x, y, p, stream});
+  if (in_packs(x) && in_packs(y)) return launch(Dropout<T, packed>{count, x, y, p, stream, queue.random_shift()});
+  launch(Dropout<T, 1>{count, x, y, p, stream, queue.random_shift()});
 }
 
 }  // namespace bough::simt

@@ -67,9 +67,13 @@ void PooledAllocator::Usage::add(std::int64_t bytes) {
   peak = std::max(peak, now);
 }
 
+PooledAllocator::PooledAllocator(Device device) : device_(device) {
+  if (device.kind == Device::Kind::cuda) cuda_keep_memory(device.index);
+}
+
 PooledAllocator::~PooledAllocator() { release_cache(); }
 
-PooledAllocator::Block PooledAllocator::allocate(std::size_t bytes) {
+PooledAllocator::Block PooledAllocator::allocate(std::size_t bytes, From from) {
   const std::scoped_lock lock(mutex_);
   if (bytes > std::size_t{1} << 62) fail(bytes, "no machine has that much");
   const std::size_t size = size_class(bytes);
@@ -80,8 +84,11 @@ PooledAllocator::Block PooledAllocator::allocate(std::size_t bytes) {
   if (tag >= static_cast<int>(by_tag_.size())) by_tag_.resize(tag + 1);
 
   void* address = nullptr;
-  const auto cached = cache_.find(size);
-  if (cached != cache_.end() && !cached->second.empty()) {
+  const bool set_apart = from == From::anywhere && apart_thread_ == std::this_thread::get_id();
+  ApartMemory* apart = set_apart ? apart_ : nullptr;
+  auto& cache = apart != nullptr ? apart->cache_ : cache_;
+  const auto cached = cache.find(size);
+  if (cached != cache.end() && !cached->second.empty()) {
     address = cached->second.back();
     cached->second.pop_back();
     cached_ -= static_cast<std::int64_t>(size);
@@ -94,6 +101,7 @@ PooledAllocator::Block PooledAllocator::allocate(std::size_t bytes) {
     if (address == nullptr) fail(bytes, "the system has no more memory");
     ++system_allocations_;
   }
+  if (apart != nullptr) apart_blocks_[address] = apart;
   total_.add(static_cast<std::int64_t>(size));
   by_tag_[tag].add(static_cast<std::int64_t>(size));
   return {address, size, tag};
@@ -105,12 +113,42 @@ void PooledAllocator::free(const Block& block) noexcept {
   total_.add(-bytes);
   by_tag_[block.tag].add(-bytes);
   try {
-    cache_[block.bytes].push_back(block.address);
+    const auto apart = apart_blocks_.find(block.address);
+    (apart != apart_blocks_.end() ? apart->second->cache_ : cache_)[block.bytes].push_back(block.address);
+    if (apart != apart_blocks_.end()) apart_blocks_.erase(apart);
     cached_ += bytes;
   } catch (const std::bad_alloc&) {
     to_system(block.address);
   }
 }
+
+std::shared_ptr<ApartMemory> PooledAllocator::begin_apart() {
+  auto memory = std::make_shared<ApartMemory>(*this);
+  const std::scoped_lock lock(mutex_);
+  if (apart_ != nullptr) {
+    throw ConfigError("captured step", fmt::format("another step is being recorded on {}", to_string(device_)));
+  }
+  apart_ = memory.get();
+  apart_thread_ = std::this_thread::get_id();
+  return memory;
+}
+
+void PooledAllocator::end_apart() noexcept {
+  const std::scoped_lock lock(mutex_);
+  apart_ = nullptr;
+  apart_thread_ = {};
+}
+
+void PooledAllocator::give_back(ApartMemory& apart) {
+  const std::scoped_lock lock(mutex_);
+  std::erase_if(apart_blocks_, [&](const auto& entry) { return entry.second == &apart; });
+  for (auto& [size, blocks] : apart.cache_) {
+    auto& known = cache_[size];
+    known.insert(known.end(), blocks.begin(), blocks.end());
+  }
+}
+
+ApartMemory::~ApartMemory() { owner_.give_back(*this); }
 
 MemoryStatistics PooledAllocator::statistics() const {
   const std::scoped_lock lock(mutex_);
@@ -146,9 +184,10 @@ void PooledAllocator::release_cache() noexcept {
 void PooledAllocator::release_cache_locked() noexcept {
   for (auto& [size, blocks] : cache_) {
     for (void* address : blocks) to_system(address);
+    cached_ -= static_cast<std::int64_t>(size * blocks.size());
     blocks.clear();
   }
-  cached_ = 0;
+  if (device_.kind == Device::Kind::cuda) cuda_return_memory(device_.index);
 }
 
 void PooledAllocator::set_limit(std::int64_t bytes) {
@@ -191,15 +230,14 @@ PooledAllocator& allocator_of(Device device) {
   if (device.kind == Device::Kind::cpu) return cpu;
   static std::mutex mutex;
   static auto& gpus = *new std::map<int, std::unique_ptr<PooledAllocator>>;
-  if (device.index >= cuda_device_count()) {
+  const std::scoped_lock lock(mutex);
+  if (const auto known = gpus.find(device.index); known != gpus.end()) return *known->second;
+  if (device.index < 0 || device.index >= cuda_device_count()) {
     throw DeviceError("memory", fmt::format("{} does not exist: this build and machine have {} CUDA devices; use "
                                             "Device::cpu(), or --device cpu",
                                             to_string(device), cuda_device_count()));
   }
-  const std::scoped_lock lock(mutex);
-  auto& slot = gpus[device.index];
-  if (slot == nullptr) slot = std::make_unique<PooledAllocator>(device);
-  return *slot;
+  return *gpus.emplace(device.index, std::make_unique<PooledAllocator>(device)).first->second;
 }
 
 MemoryStatistics memory_statistics(Device device) { return allocator_of(device).statistics(); }

@@ -4,13 +4,31 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
+#include <thread>
 #include <vector>
 
 #include "bough/core/device.h"
 #include "bough/core/memory.h"
 
 namespace bough {
+
+class PooledAllocator;
+
+/// Memory of a device that is set apart: what is freed of it goes to nobody else while this lives.
+class ApartMemory {
+ public:
+  explicit ApartMemory(PooledAllocator& owner) : owner_(owner) {}
+  ~ApartMemory();
+  ApartMemory(const ApartMemory&) = delete;
+  ApartMemory& operator=(const ApartMemory&) = delete;
+
+ private:
+  friend class PooledAllocator;
+  PooledAllocator& owner_;
+  std::map<std::size_t, std::vector<void*>> cache_;
+};
 
 /// Hands out 64-byte aligned blocks of one device and keeps freed ones by size for the next request, so that a training
 /// step whose shapes repeat never reaches the system. Thread-safe.
@@ -22,15 +40,23 @@ class PooledAllocator {
     int tag = 0;
   };
 
-  explicit PooledAllocator(Device device) : device_(device) {}
+  explicit PooledAllocator(Device device);
   ~PooledAllocator();
   PooledAllocator(const PooledAllocator&) = delete;
   PooledAllocator& operator=(const PooledAllocator&) = delete;
 
   /// At least `bytes` bytes under the calling thread's tag. On failure releases the cache and tries again, then throws
   /// AllocationError naming the size and the largest users.
-  Block allocate(std::size_t bytes);
+  Block allocate(std::size_t bytes) { return allocate(bytes, From::anywhere); }
+  enum class From { anywhere, everybody };
+  /// The same; From::everybody: never from memory that is set apart.
+  Block allocate(std::size_t bytes, From from);
   void free(const Block& block) noexcept;
+
+  /// From now on, until end_apart, this thread gets memory that nobody else has had in between: for work that is
+  /// recorded now and repeated later. One thread at a time; ConfigError for a second.
+  std::shared_ptr<ApartMemory> begin_apart();
+  void end_apart() noexcept;
 
   MemoryStatistics statistics() const;
   void reset_peak();
@@ -44,6 +70,8 @@ class PooledAllocator {
     void add(std::int64_t bytes);
   };
 
+  friend class ApartMemory;
+  void give_back(ApartMemory& apart);
   void* from_system(std::size_t bytes);
   void to_system(void* address) noexcept;
   void release_cache_locked() noexcept;
@@ -53,6 +81,9 @@ class PooledAllocator {
   const Device device_;
   mutable std::mutex mutex_;
   std::map<std::size_t, std::vector<void*>> cache_;
+  ApartMemory* apart_ = nullptr;  ///< where apart_thread_ allocates; null outside begin_apart and end_apart
+  std::thread::id apart_thread_;
+  std::map<void*, ApartMemory*> apart_blocks_;  ///< those in use
   Usage total_;
   std::vector<Usage> by_tag_;
   std::int64_t cached_ = 0;

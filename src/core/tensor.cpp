@@ -8,6 +8,7 @@
 #include "bough/core/parallel.h"
 #include "src/core/accumulate.h"
 #include "src/core/cuda_device.h"
+#include "src/core/recording.h"
 #include "src/core/tensor_body.h"
 
 namespace bough {
@@ -77,11 +78,17 @@ void copy_elements(const TensorBody& source, TensorBody& target) {
                     [&](std::int64_t begin, std::int64_t end) { std::memmove(out + begin, in + begin, end - begin); });
     return;
   }
-  const CopyDirection direction = from.kind == Device::Kind::cpu ? CopyDirection::host_to_device
-                                  : to.kind == Device::Kind::cpu ? CopyDirection::device_to_host
-                                                                 : CopyDirection::device_to_device;
-  cuda_copy(from.kind == Device::Kind::cpu ? to.index : from.index, target.bytes(), source.bytes(), source.num_bytes(),
-            direction);
+  if (to.kind == Device::Kind::cpu) Recording::refuse(from, "a copy to the host");
+  if (from.kind == Device::Kind::cpu) {
+    return copy_from_host(to.index, target.bytes(), source.bytes(), source.num_bytes());
+  }
+  if (from.kind == to.kind && from.index != to.index) {
+    Recording::refuse(from, "a copy to another device");
+    Recording::refuse(to, "a copy from another device");
+    return cuda_copy_between(to.index, target.bytes(), from.index, source.bytes(), source.num_bytes());
+  }
+  cuda_copy(from.index, target.bytes(), source.bytes(), source.num_bytes(),
+            to.kind == Device::Kind::cpu ? CopyDirection::device_to_host : CopyDirection::device_to_device);
 }
 
 Tensor Tensor::empty(const Shape& shape, DType dtype, Device device) {

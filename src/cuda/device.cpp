@@ -1,47 +1,20 @@
 #include <cuda_runtime_api.h>
-#include <fmt/format.h>
+
+#include <limits>
 
 #include "bough/core/errors.h"
 #include "src/core/cuda_device.h"
+#include "src/cuda/check.h"
+#include "src/cuda/current_device.h"
+#include "src/cuda/work_stream.h"
 
 namespace bough {
 namespace {
 
+using cuda::check;
+using cuda::CurrentDevice;
+
 constexpr cudaStream_t default_stream = nullptr;
-
-void check(cudaError_t status, const char* call) {
-  if (status == cudaSuccess) return;
-  cudaGetLastError();  // an error that is reported here must not surface again in a later call
-  throw DeviceError("cuda",
-                    fmt::format("{} failed: {} ({})", call, cudaGetErrorString(status), cudaGetErrorName(status)));
-}
-
-/// Makes a device the current one of this thread for as long as it lives.
-class CurrentDevice {
- public:
-  explicit CurrentDevice(int device) {
-    check(cudaGetDevice(&previous_), "cudaGetDevice");
-    check(cudaSetDevice(device), "cudaSetDevice");
-  }
-  ~CurrentDevice() { cudaSetDevice(previous_); }
-  CurrentDevice(const CurrentDevice&) = delete;
-  CurrentDevice& operator=(const CurrentDevice&) = delete;
-
- private:
-  int previous_ = 0;
-};
-
-cudaMemcpyKind kind_of(CopyDirection direction) {
-  switch (direction) {
-    case CopyDirection::host_to_device:
-      return cudaMemcpyHostToDevice;
-    case CopyDirection::device_to_host:
-      return cudaMemcpyDeviceToHost;
-    case CopyDirection::device_to_device:
-      break;
-  }
-  return cudaMemcpyDefault;  // the addresses tell which devices, also when they are two
-}
 
 }  // namespace
 
@@ -54,6 +27,26 @@ int cuda_device_count() noexcept {
   return 0;
 }
 
+void cuda_keep_memory(int device) {
+  cudaMemPool_t pool = nullptr;
+  check(cudaDeviceGetDefaultMemPool(&pool, device), "cudaDeviceGetDefaultMemPool");
+  std::uint64_t all = std::numeric_limits<std::uint64_t>::max();
+  check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &all), "cudaMemPoolSetAttribute");
+}
+
+void cuda_return_memory(int device) noexcept {
+  try {
+    const CurrentDevice current(device);
+    cudaMemPool_t pool = nullptr;
+    check(cudaDeviceGetDefaultMemPool(&pool, device), "cudaDeviceGetDefaultMemPool");
+    check(cudaStreamSynchronize(default_stream),
+          "cudaStreamSynchronize");  // freeing happens in the order of the stream
+    check(cudaMemPoolTrimTo(pool, 0), "cudaMemPoolTrimTo");
+  } catch (const DeviceError&) {
+    // Memory that cannot be given back is kept.
+  }
+}
+
 // Memory comes from the driver's pool in the order of the default stream, on which all kernels run: neither call waits
 // for the device.
 void* cuda_allocate(int device, std::size_t bytes) {
@@ -64,7 +57,7 @@ void* cuda_allocate(int device, std::size_t bytes) {
     cudaGetLastError();
     return nullptr;
   }
-  check(status, "cudaMallocAsync");
+  check(status, "cudaMallocAsync", bytes);
   return address;
 }
 
@@ -80,7 +73,20 @@ void cuda_free(int device, void* address) noexcept {
 void cuda_copy(int device, void* target, const void* source, std::size_t bytes, CopyDirection direction) {
   if (bytes == 0) return;
   const CurrentDevice current(device);
-  check(cudaMemcpy(target, source, bytes, kind_of(direction)), "cudaMemcpy");
+  if (direction == CopyDirection::device_to_device) {
+    const cudaStream_t stream = cuda::work_stream(device);
+    return check(cudaMemcpyAsync(target, source, bytes, cudaMemcpyDeviceToDevice, stream), "cudaMemcpyAsync", bytes);
+  }
+  const bool up = direction == CopyDirection::host_to_device;
+  check(cudaMemcpy(target, source, bytes, up ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost), "cudaMemcpy", bytes);
+}
+
+// Memory of the driver's pools is not mapped into other devices; this call stages what it must, and both devices'
+// earlier and later work is in order with it.
+void cuda_copy_between(int target_device, void* target, int source_device, const void* source, std::size_t bytes) {
+  if (bytes == 0) return;
+  const CurrentDevice current(source_device);
+  check(cudaMemcpyPeer(target, target_device, source, source_device, bytes), "cudaMemcpyPeer", bytes);
 }
 
 }  // namespace bough

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
-#include <string>
 
-#include "bough/core/errors.h"
 #include "src/core/cuda_device.h"
+#include "src/cuda/launch.h"
+#include "src/cuda/work_stream.h"
 
 namespace bough {
 namespace {
@@ -19,18 +19,14 @@ __global__ void run_elements(F f, std::int64_t count) {
 
 template <typename F>
 void for_each_element(const char* name, int device, std::int64_t count, const F& f) {
-  if (count == 0) return;
   constexpr std::int64_t threads = 256, most_blocks = 65536;
-  cudaError_t status = cudaSetDevice(device);
-  if (status == cudaSuccess) {
-    const auto blocks = static_cast<unsigned>(std::min((count + threads - 1) / threads, most_blocks));
-    run_elements<<<blocks, threads>>>(f, count);
-    status = cudaGetLastError();
-  }
-  if (status != cudaSuccess) {
-    throw DeviceError(
-        "cuda", std::string(name) + " of " + std::to_string(count) + " elements failed: " + cudaGetErrorString(status));
-  }
+  cuda::check(cudaSetDevice(device), "cudaSetDevice");
+  cuda::launch_kernel(run_elements<F>,
+                      {.kernel = name,
+                       .device = Device::cuda(device),
+                       .blocks = std::min((count + threads - 1) / threads, most_blocks),
+                       .block_size = threads},
+                      cuda::work_stream(device), f, count);
 }
 
 template <typename T>

@@ -12,9 +12,26 @@ namespace {
 
 bool built_with_cuda() noexcept { return false; }
 int cuda_device_count() noexcept { return 0; }
+void cuda_keep_memory(int) { no_cuda(); }
+void cuda_return_memory(int) noexcept {}
 void* cuda_allocate(int, std::size_t) { no_cuda(); }
 void cuda_free(int, void*) noexcept {}
 void cuda_copy(int, void*, const void*, std::size_t, CopyDirection) { no_cuda(); }
+void cuda_copy_between(int, void*, int, const void*, std::size_t) { no_cuda(); }
+CudaStream* cuda_make_stream(int) { no_cuda(); }
+void cuda_free_stream(int, CudaStream*) noexcept {}
+CudaEvent* cuda_make_event(int) { no_cuda(); }
+void cuda_free_event(int, CudaEvent*) noexcept {}
+void cuda_record(int, CudaEvent*, CudaStream*) { no_cuda(); }
+void cuda_wait(int, CudaStream*, CudaEvent*) { no_cuda(); }
+void cuda_synchronize(int, CudaEvent*) { no_cuda(); }
+void* cuda_allocate_pinned(std::size_t) { no_cuda(); }
+void cuda_free_pinned(void*) noexcept {}
+void cuda_copy_on(int, CudaStream*, void*, const void*, std::size_t) { no_cuda(); }
+void cuda_begin_recording(int) { no_cuda(); }
+CudaGraph* cuda_end_recording(int) { no_cuda(); }
+void cuda_replay(int, CudaGraph*) { no_cuda(); }
+void cuda_free_graph(int, CudaGraph*) noexcept {}
 void cuda_fill(int, void*, const void*, std::size_t, std::int64_t) { no_cuda(); }
 template <typename T>
 void cuda_accumulate(int, const T*, T, T*, std::int64_t) {

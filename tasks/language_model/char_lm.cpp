@@ -8,6 +8,7 @@
 #include <set>
 
 #include "bough/autograd/autograd.h"
+#include "bough/core/captured_step.h"
 #include "bough/core/errors.h"
 #include "bough/core/random.h"
 #include "bough/nn/checkpoint.h"
@@ -17,8 +18,8 @@
 #include "bough/nn/schedule.h"
 #include "bough/ops/arithmetic.h"
 #include "bough/ops/cross_entropy.h"
+#include "tasks/language_model/device_windows.h"
 #include "tasks/language_model/text_corpus.h"
-#include "tasks/language_model/windows.h"
 #include "tasks/runner/json_schema.h"
 
 namespace bough {
@@ -51,6 +52,9 @@ class CharLmRun : public runner::TrainingRun {
   }
   Tensor loss_of(const WindowBatch& batch, std::int64_t step) const;
   Tensor prediction_loss(const WindowBatch& batch, std::int64_t step) const;
+  /// The loss of a batch, with gradients in the parameters if it is finite.
+  double loss_and_gradients(const WindowBatch& batch, std::int64_t step);
+  double captured_loss_and_gradients(const WindowBatch& batch);
   double bits_per_character(const EvaluationWindows& windows);
   nn::CheckpointParts parts(std::map<std::string, std::string>& notes) {
     return {.optimizer = &optimizer_, .generator = &default_generator(), .metadata = &notes};
@@ -70,11 +74,13 @@ class CharLmRun : public runner::TrainingRun {
   TokenGraph graph_;
   CharacterModelOptions model_options_;
   CharacterModel model_;
-  TrainingWindows windows_;
+  DeviceWindows windows_;
   EvaluationWindows valid_, test_;
   nn::AdamW optimizer_;
   nn::Schedule rate_;
   nn::AuxiliaryLosses auxiliary_;
+  WindowBatch captured_batch_;  ///< what the captured step reads
+  std::unique_ptr<CapturedStep> captured_;
 };
 
 CharLmRun::CharLmRun(const runner::RunSettings& settings, const TextSplits& splits)
@@ -89,7 +95,8 @@ CharLmRun::CharLmRun(const runner::RunSettings& settings, const TextSplits& spli
           settings.model, vocabulary_.size(),
           {generator_->num_relations(shape_.length), graph_.stages(), graph_.rounds().soft_span})),
       model_(model_options_),
-      windows_(encoded(vocabulary_, splits.train), shape_, static_cast<std::uint64_t>(train_.integer("seed"))),
+      windows_({encoded(vocabulary_, splits.train), shape_, static_cast<std::uint64_t>(train_.integer("seed"))},
+               device_),
       valid_(encoded(vocabulary_, splits.valid), shape_),
       test_(encoded(vocabulary_, splits.test), shape_),
       optimizer_((model_.to(device_), model_.named_parameters()), {.learning_rate = train_.number("learning_rate"),
@@ -154,21 +161,46 @@ Tensor CharLmRun::loss_of(const WindowBatch& batch, std::int64_t step) const {
 }
 
 Tensor CharLmRun::prediction_loss(const WindowBatch& batch, std::int64_t step) const {
-  const Tensor inputs = batch.inputs.to(device_), targets = batch.targets.to(device_);
-  if (!auxiliary_.active(step)) return cross_entropy(model_.forward(graph_, inputs), targets);
-  const std::vector<Tensor> scores = model_.forward_every_layer(graph_, inputs);
+  if (!auxiliary_.active(step)) return cross_entropy(model_.forward(graph_, batch.inputs), batch.targets);
+  const std::vector<Tensor> scores = model_.forward_every_layer(graph_, batch.inputs);
   std::vector<Tensor> losses;
-  for (const Tensor& layer : scores) losses.push_back(cross_entropy(layer, targets));
+  for (const Tensor& layer : scores) losses.push_back(cross_entropy(layer, batch.targets));
   const Tensor main = losses.back();
   losses.pop_back();
   return auxiliary_.total(main, losses, step);
 }
 
-double CharLmRun::step(std::int64_t step) {
-  const Tensor loss = loss_of(windows_.batch(step), step);
+double CharLmRun::loss_and_gradients(const WindowBatch& batch, std::int64_t step) {
+  const Tensor loss = loss_of(batch, step);
   const double value = loss.item<double>();
-  if (!std::isfinite(value)) return value;
-  loss.backward();
+  if (std::isfinite(value)) loss.backward();
+  return value;
+}
+
+double CharLmRun::captured_loss_and_gradients(const WindowBatch& batch) {
+  if (captured_ == nullptr) {
+    captured_batch_ = {empty_like(batch.inputs), empty_like(batch.targets)};
+    const auto step = [this] {
+      const Tensor loss = loss_of(captured_batch_, train_.integer("steps"));
+      loss.backward();
+      return std::vector{loss};
+    };
+    captured_ = std::make_unique<CapturedStep>(device_, step, model_.parameters());
+  }
+  captured_batch_.inputs.assign(batch.inputs);
+  captured_batch_.targets.assign(batch.targets);
+  return captured_->run()[0].item<double>();
+}
+
+double CharLmRun::step(std::int64_t step) {
+  const WindowBatch batch = windows_.batch(step);
+  // Weights of auxiliary losses change from step to step.
+  const bool captured = train_.boolean("captured") && !auxiliary_.active(step);
+  const double value = captured ? captured_loss_and_gradients(batch) : loss_and_gradients(batch, step);
+  if (!std::isfinite(value)) {
+    optimizer_.clear_grad();
+    return value;
+  }
   optimizer_.set_learning_rate(rate_(step));
   optimizer_.step();
   optimizer_.clear_grad();

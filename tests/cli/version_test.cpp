@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/program.h"
+#include "tests/support/files.h"
 
 namespace bough::test {
 namespace {
@@ -22,6 +23,17 @@ TEST(Version, NamesVersionCompilerInstructionSetThreadsAndCuda) {
   EXPECT_THAT(result.output, HasSubstr("threads          2\n"));
   EXPECT_THAT(result.output, HasSubstr(build.has_cuda ? "built in, " : "not in this build"));
   EXPECT_EQ(result.errors, "");
+}
+
+TEST(TraceKernels, WritesAFileAndATable) {
+  const TemporaryFolder folder;
+  const ProgramResult result = run_bough({"version", "--trace-kernels", folder.file("kernels.jsonl")});
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(result.errors, "no kernel was launched on a GPU\n");
+  EXPECT_EQ(file_content(folder.file("kernels.jsonl")), "");
+  const ProgramResult nowhere = run_bough({"version", "--trace-kernels", folder.file("not/there")});
+  EXPECT_EQ(nowhere.exit_code, 1);
+  EXPECT_THAT(nowhere.errors, HasSubstr("not/there"));
 }
 
 TEST(Version, SaysTheSameInJson) {

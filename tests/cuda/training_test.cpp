@@ -189,10 +189,14 @@ TrainedRun run_on(Device device, const json& source, const std::string& data, co
   return run;
 }
 
-void expect_same_training(const json& source) {
-  const test::TemporaryFolder folder;
+void write_texts(const test::TemporaryFolder& folder) {
   std::ofstream(folder.file("train.txt")) << "a text of some words that a model of few parameters can learn from";
   std::ofstream(folder.file("valid.txt")) << "few words of a text";
+}
+
+void expect_same_training(const json& source) {
+  const test::TemporaryFolder folder;
+  write_texts(folder);
   const TrainedRun gpu = run_on(Device::cuda(), source, folder.file(""), folder.file("gpu")),
                    cpu = run_on(Device::cpu(), source, folder.file(""), folder.file("cpu"));
   ASSERT_NEAR(gpu.results["metrics"]["bpc"].get<double>(), cpu.results["metrics"]["bpc"].get<double>(), 1e-5);
@@ -210,6 +214,20 @@ TEST_F(GpuTraining, ALanguageModelThatRecomputesItsLayersTrainsAsOnTheCpu) {
   source["model"]["checkpoint_layers"] = true;
   source["model"]["tied"] = false;
   expect_same_training(source);
+}
+
+TEST_F(GpuTraining, ALanguageModelWhoseStepIsCapturedTrainsBitForBitAsAPlainOne) {
+  const test::TemporaryFolder folder;
+  write_texts(folder);
+  json source = tiny({{"kind", "bpt"}, {"k", 1}});
+  source["model"]["attention_dropout"] = 0;
+  source["train"]["auxiliary_weight"] = 0;
+  source["train"]["steps"] = 4;
+  const TrainedRun plain = run_on(Device::cuda(), source, folder.file(""), folder.file("plain"));
+  source["train"]["captured"] = true;
+  const TrainedRun captured = run_on(Device::cuda(), source, folder.file(""), folder.file("captured"));
+  EXPECT_EQ(captured.results["metrics"], plain.results["metrics"]);
+  expect_near(captured.checkpoint, plain.checkpoint, 0);
 }
 
 TEST_F(GpuTraining, ALearnedReachTrainsAsOnTheCpu) {

@@ -195,10 +195,16 @@ struct Program {
   CLI::App app{"Message passing on graphs: attention graphs, kernels, training.", "bough"};
   Commands commands{app};
   std::optional<int> threads;
+  std::string kernel_trace;
 
   Program() {
     app.add_option("--threads", threads, "Number of threads; otherwise BOUGH_THREADS, otherwise all cores")
         ->type_name("N");
+    app.add_option(
+           "--trace-kernels", kernel_trace,
+           "Time every kernel on a GPU: one JSON object a line in this file, a table at the end; runs are slower "
+           "and one after the other")
+        ->type_name("FILE");
     if (has_benchmarks()) add_bench_command(commands);
     add_compare_command(commands);
     add_generate_command(commands);
@@ -261,7 +267,7 @@ CommandLine parse_command_line(int argument_count, char** arguments) {
   } catch (const CLI::ParseError& error) {
     return {.problem = describe(error, program.app, program.commands)};
   }
-  return {.run = program.commands.given(), .threads = program.threads};
+  return {.run = program.commands.given(), .threads = program.threads, .kernel_trace = program.kernel_trace};
 }
 
 std::string program_help() { return Program().app.help(); }

@@ -9,6 +9,7 @@ namespace bough::cli {
 struct CommandLine {
   std::function<void()> run = {};        ///< the command that was given, with its options; empty if there was none
   std::optional<int> threads = {};       ///< of --threads
+  std::string kernel_trace = {};         ///< of --trace-kernels
   std::optional<std::string> help = {};  ///< what --help asked for
   std::string problem = {};              ///< what cannot be understood, in one sentence; empty if all is well
 };

@@ -4,10 +4,12 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <optional>
 
 #include "bough/core/errors.h"
 #include "bough/core/parallel.h"
 #include "tools/bough/command_line.h"
+#include "tools/bough/kernel_trace.h"
 
 namespace bough::cli {
 namespace {
@@ -32,7 +34,10 @@ int parse_and_run(int argument_count, char** arguments) {
     fmt::print(stderr, "{}", program_help());
     return usage;
   }
+  std::optional<KernelTrace> trace;
+  if (!given.kernel_trace.empty()) trace.emplace(given.kernel_trace);
   given.run();
+  if (trace) fmt::print(stderr, "{}", trace->summary());
   if (std::fflush(stdout) != 0)
     return report(failure, fmt::format("the output could not be written: {}", std::strerror(errno)));
   return success;

@@ -6,6 +6,7 @@
 
 #include "bough/core/errors.h"
 #include "bough/core/json.h"
+#include "bough/core/launch_trace.h"
 #include "bough/core/parallel.h"
 #include "bough/graph/plugin.h"
 #include "bough/ops/matmul.h"
@@ -154,7 +155,9 @@ void run_experiment(RunCommand command) {
   allow_tf32(command);
   const runner::Experiment experiment = read(command);
   const std::vector<RunPlan> plans = runner::plan_runs(experiment);
-  const int jobs = runner::choose_jobs(plans, command.jobs > 0 ? command.jobs : experiment.jobs, num_threads());
+  const std::int64_t wanted_jobs = command.jobs > 0 ? command.jobs : experiment.jobs;
+  // A trace sees only its own process.
+  const int jobs = LaunchTrace::active() ? 1 : runner::choose_jobs(plans, wanted_jobs, num_threads());
   if (command.dry_run) {
     print_plan(experiment, plans, jobs);
     for (const RunPlan& plan : plans) {

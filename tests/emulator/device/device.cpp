@@ -1,19 +1,27 @@
 #include <sys/mman.h>
 
+#include <array>
+#include <cstdlib>
 #include <cstring>
+#include <deque>
+#include <functional>
 #include <map>
 #include <mutex>
+#include <utility>
+#include <vector>
 
+#include "bough/core/errors.h"
 #include "src/core/cuda_device.h"
 #include "tests/emulator/device/device_memory.h"
 
-/// Stands in for src/cuda/device.cpp and src/no_cuda/device.cpp: a program that links this finds a GPU. Its symbols
+/// Stands in for src/cuda/device.cpp and src/no_cuda/device.cpp: a program that links this finds two GPUs. Its symbols
 /// come before those of the shared library.
 namespace bough {
 namespace emulator {
 namespace {
 
-/// One range of addresses for everything, so that a single call protects it, and how many want to access it.
+/// One range of addresses for everything on a device, so that a single call protects it, and how many want to access
+/// it.
 struct DeviceMemory {
   static constexpr std::size_t capacity = std::size_t{4} << 30;
 
@@ -30,32 +38,74 @@ struct DeviceMemory {
   }
 };
 
-DeviceMemory& device_memory() {
-  static DeviceMemory& memory = *new DeviceMemory;  // tensors with static lifetime may outlive it otherwise
+DeviceMemory& memory_of(int device) {
+  // Never destroyed: tensors with static lifetime may outlive it otherwise.
+  static auto& memories = *new std::array<DeviceMemory, num_devices>;
+  return memories.at(static_cast<std::size_t>(device));
+}
+
+std::map<const void*, std::size_t>& pinned_memory() {
+  static auto& memory = *new std::map<const void*, std::size_t>;
   return memory;
+}
+
+void require_pinned(const void* address, std::size_t bytes) {
+  const auto after = pinned_memory().upper_bound(address);
+  if (after != pinned_memory().begin()) {
+    const auto& [start, size] = *std::prev(after);
+    const auto offset = static_cast<const std::byte*>(address) - static_cast<const std::byte*>(start);
+    if (static_cast<std::size_t>(offset) + bytes <= size) return;
+  }
+  throw DeviceError("cuda", "a copy of a stream reads memory that is not pinned (emulated)");
+}
+
+int& copies_given() {
+  static int count = 0;
+  return count;
+}
+
+/// What the calling thread records; null if it does not.
+CudaGraph*& recorded_graph() {
+  thread_local CudaGraph* graph = nullptr;
+  return graph;
+}
+
+std::string& failing_kernel() {
+  static std::string name;
+  return name;
 }
 
 }  // namespace
 
-DeviceAccess::DeviceAccess() {
-  DeviceMemory& memory = device_memory();
+DeviceAccess::DeviceAccess(int device) : device_(device) {
+  DeviceMemory& memory = memory_of(device);
   const std::scoped_lock lock(memory.mutex);
   if (memory.accesses++ == 0) memory.protect(PROT_READ | PROT_WRITE);
 }
 DeviceAccess::~DeviceAccess() {
-  DeviceMemory& memory = device_memory();
+  DeviceMemory& memory = memory_of(device_);
   const std::scoped_lock lock(memory.mutex);
   if (--memory.accesses == 0) memory.protect(PROT_NONE);
+}
+
+int copies_under_way() { return copies_given(); }
+
+FailingKernel::FailingKernel(std::string kernel) { failing_kernel() = std::move(kernel); }
+FailingKernel::~FailingKernel() { failing_kernel().clear(); }
+
+void fail_if_told(const KernelLaunch& launch) {
+  if (failing_kernel() != launch.kernel) return;
+  throw DeviceError("cuda", to_string(launch) + " failed: told to (emulated)");
 }
 
 }  // namespace emulator
 
 bool built_with_cuda() noexcept { return true; }
-int cuda_device_count() noexcept { return 1; }
+int cuda_device_count() noexcept { return emulator::num_devices; }
 
-void* cuda_allocate(int, std::size_t bytes) {
+void* cuda_allocate(int device, std::size_t bytes) {
   const std::size_t pages = (bytes + 4095) / 4096 * 4096;
-  emulator::DeviceMemory& memory = emulator::device_memory();
+  emulator::DeviceMemory& memory = emulator::memory_of(device);
   void* address = nullptr;
   {
     const std::scoped_lock lock(memory.mutex);
@@ -70,34 +120,129 @@ void* cuda_allocate(int, std::size_t bytes) {
     }
     memory.taken[address] = pages;
   }
-  const emulator::DeviceAccess access;
+  const emulator::DeviceAccess access(device);
   std::memset(address, 0xFF, pages);  // what nobody has written is NaN
   return address;
 }
 
-void cuda_free(int, void* address) noexcept {
-  emulator::DeviceMemory& memory = emulator::device_memory();
+void cuda_free(int device, void* address) noexcept {
+  emulator::DeviceMemory& memory = emulator::memory_of(device);
   const std::scoped_lock lock(memory.mutex);
   memory.free.emplace(memory.taken[address], address);
   memory.taken.erase(address);
 }
 
-void cuda_copy(int, void* target, const void* source, std::size_t bytes, CopyDirection) {
-  const emulator::DeviceAccess access;
-  std::memmove(target, source, bytes);
-}
+struct CudaGraph {
+  std::vector<std::function<void()>> work;
+};
 
-void cuda_fill(int, void* target, const void* element, std::size_t size, std::int64_t count) {
-  const emulator::DeviceAccess access;
-  for (std::int64_t i = 0; i < count; ++i) {
-    std::memcpy(static_cast<std::byte*>(target) + static_cast<std::size_t>(i) * size, element, size);
+void emulator::run_or_record(std::function<void()> work) {
+  if (CudaGraph* graph = recorded_graph()) {
+    graph->work.push_back(std::move(work));
+  } else {
+    work();
   }
 }
 
+void cuda_begin_recording(int) { emulator::recorded_graph() = new CudaGraph; }
+CudaGraph* cuda_end_recording(int) { return std::exchange(emulator::recorded_graph(), nullptr); }
+void cuda_replay(int, CudaGraph* graph) {
+  for (const auto& work : graph->work) work();
+}
+void cuda_free_graph(int, CudaGraph* graph) noexcept { delete graph; }
+
+// Copies to and from the host are done at once, as on a GPU: they are in no recording.
+void cuda_copy(int device, void* target, const void* source, std::size_t bytes, CopyDirection direction) {
+  const auto copy = [=] {
+    const emulator::DeviceAccess access(device);
+    std::memmove(target, source, bytes);
+  };
+  if (direction == CopyDirection::device_to_device) {
+    emulator::run_or_record(copy);
+  } else {
+    copy();
+  }
+}
+
+void cuda_copy_between(int target_device, void* target, int source_device, const void* source, std::size_t bytes) {
+  const emulator::DeviceAccess to(target_device), from(source_device);
+  std::memcpy(target, source, bytes);
+}
+
+struct CudaStream {
+  std::deque<std::function<void()>> waiting;
+  std::int64_t given = 0, done = 0;
+
+  /// Does what was given before the mark.
+  void run_to(std::int64_t mark) {
+    for (; done < mark; ++done) {
+      waiting.front()();
+      waiting.pop_front();
+    }
+  }
+};
+struct CudaEvent {
+  CudaStream* stream = nullptr;
+  std::int64_t mark = 0;
+};
+
+// Kernels happen at once, copies of streams as late as anybody allows: whoever forgets to wait for one gets what was
+// there before, and whoever changes pinned memory too early copies the change.
+CudaStream* cuda_make_stream(int) { return new CudaStream; }
+void cuda_free_stream(int, CudaStream* stream) noexcept {
+  stream->run_to(stream->given);
+  delete stream;
+}
+CudaEvent* cuda_make_event(int) { return new CudaEvent; }
+void cuda_free_event(int, CudaEvent* event) noexcept { delete event; }
+void cuda_record(int, CudaEvent* event, CudaStream* stream) {
+  *event = {stream, stream == nullptr ? 0 : stream->given};
+}
+void cuda_wait(int device, CudaStream* stream, CudaEvent* event) {
+  if (stream == nullptr) cuda_synchronize(device, event);
+}
+void cuda_synchronize(int, CudaEvent* event) {
+  if (event->stream != nullptr) event->stream->run_to(event->mark);
+}
+void* cuda_allocate_pinned(std::size_t bytes) {
+  void* address = std::malloc(bytes);
+  emulator::pinned_memory()[address] = bytes;
+  return address;
+}
+void cuda_free_pinned(void* address) noexcept {
+  emulator::pinned_memory().erase(address);
+  std::free(address);
+}
+void cuda_copy_on(int device, CudaStream* stream, void* target, const void* pinned, std::size_t bytes) {
+  emulator::require_pinned(pinned, bytes);
+  ++stream->given;
+  ++emulator::copies_given();
+  stream->waiting.push_back([=] {
+    emulator::require_pinned(pinned, bytes);
+    cuda_copy(device, target, pinned, bytes, CopyDirection::host_to_device);
+    --emulator::copies_given();
+  });
+}
+
+void cuda_keep_memory(int) {}
+void cuda_return_memory(int) noexcept {}
+
+void cuda_fill(int device, void* target, const void* element, std::size_t size, std::int64_t count) {
+  const auto* bytes = static_cast<const std::byte*>(element);
+  emulator::run_or_record([=, element = std::vector<std::byte>(bytes, bytes + size)] {
+    const emulator::DeviceAccess access(device);
+    for (std::int64_t i = 0; i < count; ++i) {
+      std::memcpy(static_cast<std::byte*>(target) + static_cast<std::size_t>(i) * size, element.data(), size);
+    }
+  });
+}
+
 template <typename T>
-void cuda_accumulate(int, const T* source, T scale, T* target, std::int64_t count) {
-  const emulator::DeviceAccess access;
-  for (std::int64_t i = 0; i < count; ++i) target[i] += scale * source[i];
+void cuda_accumulate(int device, const T* source, T scale, T* target, std::int64_t count) {
+  emulator::run_or_record([=] {
+    const emulator::DeviceAccess access(device);
+    for (std::int64_t i = 0; i < count; ++i) target[i] += scale * source[i];
+  });
 }
 template void cuda_accumulate(int, const float*, float, float*, std::int64_t);
 template void cuda_accumulate(int, const double*, double, double*, std::int64_t);

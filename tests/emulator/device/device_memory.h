@@ -1,17 +1,42 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
+#include <string>
 
-/// Memory of the emulated GPU, which only kernels and copies may touch: everybody else who does crashes.
+#include "bough/core/launch_trace.h"
+
+/// Memory of the emulated GPUs, which only kernels and copies may touch: everybody else who does crashes.
 namespace bough::emulator {
 
-/// While one of these lives, device memory can be read and written.
+inline constexpr int num_devices = 2;
+
+/// While one of these lives, memory of the device can be read and written.
 class DeviceAccess {
  public:
-  DeviceAccess();
+  explicit DeviceAccess(int device);
   ~DeviceAccess();
   DeviceAccess(const DeviceAccess&) = delete;
   DeviceAccess& operator=(const DeviceAccess&) = delete;
+
+ private:
+  int device_;
 };
+
+/// Does something at once, or while the calling thread records, in every replay.
+void run_or_record(std::function<void()> work);
+
+/// Copies of streams that have been asked for and have not happened.
+int copies_under_way();
+
+/// While one of these lives, launches of that kernel fail as on a GPU that refuses them.
+class FailingKernel {
+ public:
+  explicit FailingKernel(std::string kernel);
+  ~FailingKernel();
+  FailingKernel(const FailingKernel&) = delete;
+  FailingKernel& operator=(const FailingKernel&) = delete;
+};
+void fail_if_told(const KernelLaunch& launch);
 
 }  // namespace bough::emulator

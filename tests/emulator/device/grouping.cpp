@@ -25,10 +25,10 @@ void sort_entries(std::int64_t count, std::int64_t num_rows, KeyOf key_of, RowOf
 
 }  // namespace
 
-void compress_edges(Cuda, const std::int32_t* rows, const std::int32_t* neighbours, std::int64_t edges,
+void compress_edges(Cuda gpu, const std::int32_t* rows, const std::int32_t* neighbours, std::int64_t edges,
                     std::int64_t num_rows, std::int64_t, std::int64_t* offsets, std::int32_t* indices,
                     std::int32_t* edge_ids) {
-  const emulator::DeviceAccess access;
+  const emulator::DeviceAccess access(gpu.device);
   sort_entries(
       edges, num_rows, [&](std::int32_t edge) { return std::pair(rows[edge], neighbours[edge]); },
       [&](std::int32_t edge) -> std::int64_t { return rows[edge]; }, edge_ids, offsets);
@@ -36,24 +36,26 @@ void compress_edges(Cuda, const std::int32_t* rows, const std::int32_t* neighbou
 }
 
 template <typename Index>
-void group_rows(Cuda, const Index* index, std::int64_t count, std::int64_t num_rows, std::int32_t* order,
+void group_rows(Cuda gpu, const Index* index, std::int64_t count, std::int64_t num_rows, std::int32_t* order,
                 std::int64_t* offsets) {
-  const emulator::DeviceAccess access;
-  const auto row_of = [&](std::int32_t position) -> std::int64_t { return index[position]; };
-  sort_entries(count, num_rows, row_of, row_of, order, offsets);
+  emulator::run_or_record([=] {
+    const emulator::DeviceAccess access(gpu.device);
+    const auto row_of = [&](std::int32_t position) -> std::int64_t { return index[position]; };
+    sort_entries(count, num_rows, row_of, row_of, order, offsets);
+  });
 }
 
-RowItemCounts count_row_items(Cuda, const std::int64_t* offsets, std::int64_t num_rows, std::int64_t segment_edges,
+RowItemCounts count_row_items(Cuda gpu, const std::int64_t* offsets, std::int64_t num_rows, std::int64_t segment_edges,
                               std::int64_t*, std::int64_t*) {
-  const emulator::DeviceAccess access;
+  const emulator::DeviceAccess access(gpu.device);
   const simt::RowItems items = simt::make_row_items({offsets, static_cast<std::size_t>(num_rows) + 1}, segment_edges);
   return {items.num_partials, static_cast<std::int64_t>(items.cut_rows.size())};
 }
 
-void fill_row_items(Cuda, const std::int64_t* offsets, std::int64_t num_rows, std::int64_t segment_edges,
+void fill_row_items(Cuda gpu, const std::int64_t* offsets, std::int64_t num_rows, std::int64_t segment_edges,
                     const std::int64_t*, const std::int64_t*, const RowItemCounts&, simt::RowItem* items,
                     simt::CutRow* cut_rows) {
-  const emulator::DeviceAccess access;
+  const emulator::DeviceAccess access(gpu.device);
   const simt::RowItems made = simt::make_row_items({offsets, static_cast<std::size_t>(num_rows) + 1}, segment_edges);
   std::ranges::copy(made.items, items);
   std::ranges::copy(made.cut_rows, cut_rows);

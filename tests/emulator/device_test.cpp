@@ -1,0 +1,74 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "bough/core/errors.h"
+#include "bough/core/uploads.h"
+#include "bough/ops/gspmm.h"
+#include "tasks/language_model/device_windows.h"
+#include "tests/emulator/device/device_memory.h"
+#include "tests/support/compare.h"
+#include "tests/support/errors.h"
+#include "tests/support/graph_zoo.h"
+#include "tests/support/random_tensor.h"
+
+/// What only an emulated GPU can be made to do.
+namespace bough {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+TEST(EmulatedDevice, AFailingLaunchNamesKernelSizesAndShapes) {
+  const Tensor x = test::random_tensor({20, 5}).to(Device::cuda(1));
+  const emulator::FailingKernel failing("gspmm");
+  EXPECT_THAT(test::error_message<DeviceError>(
+                  [&] { gspmm(zoo::random_graph(20, 150, 3), BinaryOp::copy_lhs, ReduceOp::sum, x, {}); }),
+              AllOf(HasSubstr("gspmm on cuda:1, 5 blocks of 128 threads"), HasSubstr("float32 [20, 5] on cuda:1")));
+}
+
+std::vector<std::int32_t> finished(Uploads& uploads) { return uploads.finish().at(0).to_vector<std::int32_t>(); }
+
+TEST(EmulatedDevice, UploadsHappenWhileOthersCompute) {
+  Uploads uploads(Device::cuda());
+  uploads.start({Tensor::from_vector<std::int32_t>({1, 2}, {2}), Tensor::from_vector<std::int32_t>({3}, {1})});
+  EXPECT_EQ(emulator::copies_under_way(), 2);
+  EXPECT_EQ(finished(uploads), (std::vector<std::int32_t>{1, 2}));
+  EXPECT_EQ(emulator::copies_under_way(), 0);
+}
+
+TEST(EmulatedDevice, AStagingBufferIsNotWrittenBeforeItHasBeenRead) {
+  Uploads uploads(Device::cuda(), 2);
+  Tensor reused = Tensor::empty({3}, DType::int32);
+  for (std::int32_t batch = 0; batch < 5; ++batch) {
+    reused.fill(batch);
+    uploads.start({reused});
+  }
+  EXPECT_EQ(emulator::copies_under_way(), 2) << "the host is as far ahead as there are buffers";
+  for (std::int32_t batch = 0; batch < 5; ++batch) EXPECT_EQ(finished(uploads), std::vector<std::int32_t>(3, batch));
+}
+
+TEST(EmulatedDevice, BuffersGrowAndAreLeftBehindInOrder) {
+  {
+    Uploads uploads(Device::cuda(1), 1);
+    uploads.start({arange(3, DType::int32)});
+    uploads.start({arange(5000, DType::int32)});
+    EXPECT_EQ(finished(uploads).size(), 3u);
+    uploads.start({arange(7, DType::int32)});
+  }
+  EXPECT_EQ(emulator::copies_under_way(), 0) << "memory of copies that nobody took is given back after them";
+}
+
+TEST(EmulatedDevice, TheNextWindowsAreOnTheirWayDuringAStep) {
+  const auto text = std::make_shared<const std::vector<std::int32_t>>(arange(50).to_vector<std::int32_t>());
+  const TrainingWindows windows(text, {.length = 4, .count = 3}, 7);
+  DeviceWindows there(windows, Device::cuda());
+  for (const std::int64_t step : {1, 2, 3, 9, 10}) {  // a run that is resumed goes on somewhere else
+    const WindowBatch batch = there.batch(step);
+    EXPECT_EQ(emulator::copies_under_way(), 2);
+    test::expect_same_bits(batch.inputs.to(Device::cpu()), windows.batch(step).inputs);
+    test::expect_same_bits(batch.targets.to(Device::cpu()), windows.batch(step).targets);
+  }
+}
+
+}  // namespace
+}  // namespace bough
