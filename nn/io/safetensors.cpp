@@ -128,6 +128,8 @@ class Reader {
       return true;
     };
     const std::string_view text = std::string_view(content_).substr(length_bytes, header_bytes_);
+    // For the parser a zero byte would be the end.
+    if (text.find('\0') != text.npos) fail("its header is not JSON (it holds a zero byte)");
     json header;
     try {
       header = json::parse(text, watch);

@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "bough/core/errors.h"
 #include "bough/core/memory.h"
 #include "bough/ops/optimizer_step.h"
+#include "nn/modules/state.h"
 
 namespace bough::nn {
 namespace {
@@ -13,6 +16,15 @@ Module::NamedTensors snapshot(const Module& module) {
   const MemoryTag tag("parameter average");
   Module::NamedTensors result = module.named_parameters();
   for (auto& [name, tensor] : result) tensor = tensor.detach().clone();
+  return result;
+}
+
+/// All that is kept under one name each, the oldest first.
+Module::NamedTensors numbered(const std::deque<Module::NamedTensors>& kept) {
+  Module::NamedTensors result;
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    for (const auto& [name, tensor] : kept[i]) result.emplace_back(fmt::format("{}.{}", i, name), tensor);
+  }
   return result;
 }
 
@@ -54,6 +66,30 @@ Module::NamedTensors ParameterAverage::average() const {
     for (const Module::NamedTensors& entry : kept_) result[i].second.accumulate(entry[i].second, share);
   }
   return result;
+}
+
+Module::NamedTensors ParameterAverage::state() const {
+  Module::NamedTensors result = numbered(kept_);
+  result.emplace_back("updates", full({}, static_cast<double>(updates_), DType::int64));
+  return result;
+}
+
+void ParameterAverage::load_state(const Module::NamedTensors& given) {
+  constexpr const char* where = "parameter average";
+  const auto count = std::ranges::find(given, "updates", &std::pair<std::string, Tensor>::first);
+  if (count == given.end() || count->second.dtype() != DType::int64 || count->second.elements() != 1 ||
+      count->second.item<std::int64_t>() < 0) {
+    throw ConfigError(where, "the number of updates is missing from what is loaded");
+  }
+  const auto updates = static_cast<std::size_t>(count->second.item<std::int64_t>());
+  std::deque<Module::NamedTensors> kept(std::min(updates, std::max<std::size_t>(window_, 1)));
+  for (Module::NamedTensors& entry : kept) entry = snapshot(*module_);
+  Module::NamedTensors own = numbered(kept);
+  own.emplace_back("updates", full({}, 0, DType::int64));
+  require_matching_state(where, own, given);
+  assign_state(own, given);
+  kept_ = std::move(kept);
+  updates_ = updates;
 }
 
 }  // namespace bough::nn

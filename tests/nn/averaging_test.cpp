@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "bough/core/errors.h"
+#include "bough/nn/checkpoint.h"
 #include "tests/nn/two_parts.h"
+#include "tests/support/compare.h"
+#include "tests/support/files.h"
 
 namespace bough::nn {
 namespace {
@@ -40,6 +43,47 @@ TEST(ParameterAverage, FitsTheModuleItCameFrom) {
   Module::NamedTensors state = average.average();
   for (auto& buffer : model.named_buffers()) state.push_back(buffer);
   EXPECT_NO_THROW(model.load_state(state));
+}
+
+TEST(ParameterAverage, GoesOnBitForBitFromACheckpoint) {
+  const auto train = [](TwoParts& model, ParameterAverage& average, int from, int to) {
+    for (int step = from; step < to; ++step) {
+      model.scale.detach().fill(1.0 / (step + 3));
+      average.update();
+    }
+  };
+  const test::TemporaryFolder folder;
+  for (const bool exponential : {true, false}) {
+    const auto make = [exponential](const Module& model) {
+      return exponential ? ParameterAverage::exponential(model, 0.9) : ParameterAverage::last(model, 3);
+    };
+    TwoParts whole, before, after;
+    ParameterAverage expected = make(whole), first = make(before), second = make(after);
+    train(whole, expected, 0, 9);
+    train(before, first, 0, 4);
+    save_checkpoint(folder.file("half"), before, {.average = &first});
+    load_checkpoint(folder.file("half"), after, {.average = &second});
+    train(after, second, 4, 9);
+    EXPECT_EQ(second.updates(), 9u);
+    for (std::size_t i = 0; i < expected.average().size(); ++i) {
+      test::expect_same_bits(second.average()[i].second, expected.average()[i].second);
+    }
+  }
+}
+
+TEST(ParameterAverage, IsNotTouchedByACheckpointThatDoesNotFit) {
+  const test::TemporaryFolder folder;
+  TwoParts model;
+  ParameterAverage one = ParameterAverage::last(model, 1), three = ParameterAverage::last(model, 3);
+  for (int update = 0; update < 2; ++update) three.update();
+  save_checkpoint(folder.file("three"), model, {.average = &three});
+  model.scale.detach().fill(-1);
+  one.update();
+  EXPECT_THROW(load_checkpoint(folder.file("three"), model, {.average = &one}), IoError);
+  EXPECT_EQ(first_of(one.average()), -1);
+  EXPECT_EQ(model.scale.to_vector<float>()[0], -1);
+  save_checkpoint(folder.file("none"), model);
+  EXPECT_THROW(load_checkpoint(folder.file("none"), model, {.average = &one}), IoError);
 }
 
 TEST(ParameterAverage, RefusesNonsense) {

@@ -19,6 +19,12 @@ class ParameterAverage {
   Module::NamedTensors average() const;
   std::size_t updates() const { return updates_; }
 
+  /// Everything a checkpoint needs to go on bit for bit: "updates", and what is kept as "<number>.<parameter>".
+  Module::NamedTensors state() const;
+  /// Checked before anything is changed: ConfigError for another number of snapshots than these updates leave; names,
+  /// shapes and types as in Module::load_state.
+  void load_state(const Module::NamedTensors& state);
+
  private:
   ParameterAverage(const Module& module, double decay, std::size_t window)
       : module_(&module), decay_(decay), window_(window) {}

@@ -9,6 +9,7 @@
 namespace bough::nn {
 
 class Optimizer;
+class ParameterAverage;
 
 /// Tensors by name and text by name: what one safetensors file holds.
 struct TensorFile {
@@ -28,17 +29,21 @@ TensorFile load_tensors(const std::string& path);
 /// What a checkpoint holds beside the model; what is null is neither written nor read.
 struct CheckpointParts {
   Optimizer* optimizer = nullptr;
+  ParameterAverage* average = nullptr;
   RandomGenerator* generator = nullptr;
   /// Free text, e.g. the configuration as JSON, the step, the position in the data. Written as it is; filled on
   /// loading.
   std::map<std::string, std::string>* metadata = nullptr;
 };
 
-/// The model's parameters and buffers under their own names; the optimiser's state as "optimizer:<name>".
+/// The model's parameters and buffers under their own names; the optimiser's state as "optimizer:<name>", that of the
+/// average as "average:<name>". A checksum of every tensor and of the metadata stands in the metadata, under
+/// "bough:checksums".
 void save_checkpoint(const std::string& path, const Module& module, const CheckpointParts& parts = {});
 
-/// Everything is read and checked before the model, the optimiser or the generator is touched. IoError for a damaged
-/// file or one that does not fit the model, naming what does not.
+/// Everything is read and checked before the model or any of the parts is touched. IoError for a damaged
+/// file (any flipped bit, where it holds checksums; files of other programs need none) or one that does not fit the
+/// model, naming what is wrong.
 void load_checkpoint(const std::string& path, Module& module, const CheckpointParts& parts = {});
 
 }  // namespace bough::nn
