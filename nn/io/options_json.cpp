@@ -128,6 +128,47 @@ constexpr double most_dropped = 0.999, any_number = 1e30;
 template <typename T, typename Options>
 concept FieldsOf = std::same_as<std::remove_const_t<T>, Options>;
 
+template <FieldsOf<LinearOptions> T>
+void visit_fields(T& options, auto& visitor) {
+  visitor.width("in", "width of a row", options.in, max_hidden);
+  visitor.width("out", "width of a row of the result", options.out, max_hidden);
+  visitor.boolean("bias", "whether a bias is added", options.bias);
+  visitor.choice("activation", "of the result", options.activation, activations);
+  visitor.number("gain", "of the first weights", options.gain, 0, any_number);
+}
+
+template <FieldsOf<EmbeddingOptions> T>
+void visit_fields(T& options, auto& visitor) {
+  visitor.width("count", "rows of the table", options.count, max_relations);
+  visitor.width("dim", "width of a row", options.dim, max_width);
+  visitor.number("standard_deviation", "of the first values; 0 = 1 / sqrt(dim)", options.standard_deviation, 0,
+                 any_number);
+  visitor.boolean("sparse_gradient", "only rows that were looked up carry a gradient", options.sparse_gradient);
+}
+
+template <FieldsOf<LayerNormOptions> T>
+void visit_fields(T& options, auto& visitor) {
+  visitor.width("dim", "width of a row", options.dim, max_width);
+  visitor.number("epsilon", "added to the variance", options.epsilon, 0, any_number);
+}
+
+template <FieldsOf<FeedForwardOptions> T>
+void visit_fields(T& options, auto& visitor) {
+  visitor.width("dim", "width of a row", options.dim, max_width);
+  visitor.width("hidden", "width of the hidden layer", options.hidden, max_hidden);
+  visitor.choice("activation", "of the hidden layer", options.activation, activations);
+  visitor.boolean("bias", "whether biases are added", options.bias);
+  visitor.number("dropout", "share of the hidden layer set to zero", options.dropout, 0, most_dropped);
+  visitor.number("output_gain", "of the first weights of the second projection", options.output_gain, 0, any_number);
+}
+
+template <FieldsOf<LearnedPositionsOptions> T>
+void visit_fields(T& options, auto& visitor) {
+  visitor.width("max_length", "positions that have a vector", options.max_length, max_relations);
+  visitor.width("dim", "width of a vector", options.dim, max_width);
+  visitor.number("standard_deviation", "of the first values", options.standard_deviation, 0, any_number);
+}
+
 template <FieldsOf<GraphSelfAttentionOptions> T>
 void visit_fields(T& options, auto& visitor) {
   visitor.width("dim", "width of a node; a multiple of heads", options.dim, max_width);
@@ -233,11 +274,22 @@ void finish(const Settings& settings, GraphTransformerLayerOptions& options) {
 
 }  // namespace
 
+std::vector<Parameter> parameters_of(const LinearOptions& defaults) { return described(defaults); }
+std::vector<Parameter> parameters_of(const EmbeddingOptions& defaults) { return described(defaults); }
+std::vector<Parameter> parameters_of(const LayerNormOptions& defaults) { return described(defaults); }
+std::vector<Parameter> parameters_of(const FeedForwardOptions& defaults) { return described(defaults); }
+std::vector<Parameter> parameters_of(const LearnedPositionsOptions& defaults) { return described(defaults); }
 std::vector<Parameter> parameters_of(const GraphSelfAttentionOptions& defaults) { return described(defaults); }
 std::vector<Parameter> parameters_of(const GraphTransformerLayerOptions& defaults) { return described(defaults); }
 std::vector<Parameter> parameters_of(const GraphTransformerOptions& defaults) { return described(defaults); }
 std::vector<Parameter> parameters_of(const GraphTransformerDecoderOptions& defaults) { return described(defaults); }
 std::vector<Parameter> parameters_of(const GatLayerOptions& defaults) { return described(defaults); }
+
+void read_options(const Settings& settings, LinearOptions& options) { read(settings, options); }
+void read_options(const Settings& settings, EmbeddingOptions& options) { read(settings, options); }
+void read_options(const Settings& settings, LayerNormOptions& options) { read(settings, options); }
+void read_options(const Settings& settings, FeedForwardOptions& options) { read(settings, options); }
+void read_options(const Settings& settings, LearnedPositionsOptions& options) { read(settings, options); }
 
 void read_options(const Settings& settings, GraphSelfAttentionOptions& options) {
   read(settings, options);
@@ -261,6 +313,11 @@ void read_options(const Settings& settings, GraphTransformerDecoderOptions& opti
 
 void read_options(const Settings& settings, GatLayerOptions& options) { read(settings, options); }
 
+json to_json(const LinearOptions& options) { return written(options); }
+json to_json(const EmbeddingOptions& options) { return written(options); }
+json to_json(const LayerNormOptions& options) { return written(options); }
+json to_json(const FeedForwardOptions& options) { return written(options); }
+json to_json(const LearnedPositionsOptions& options) { return written(options); }
 json to_json(const GraphSelfAttentionOptions& options) { return written(options); }
 json to_json(const GraphTransformerLayerOptions& options) { return written(options); }
 json to_json(const GraphTransformerOptions& options) { return written(options); }

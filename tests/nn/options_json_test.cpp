@@ -126,6 +126,12 @@ TEST(OptionsJson, ComesBackFromWhatItWrites) {
                                           .output_gain = 3,
                                           .soft_span = SoftSpan{.max_span = 3, .ramp = 2},
                                           .initial_span = 0.5});
+  expect_return(LinearOptions{.in = 3, .out = 5, .bias = false, .activation = Activation::gelu, .gain = 0.5});
+  expect_return(EmbeddingOptions{.count = 3, .dim = 5, .standard_deviation = 0.5, .sparse_gradient = true});
+  expect_return(LayerNormOptions{.dim = 3, .epsilon = 0.5});
+  expect_return(FeedForwardOptions{
+      .dim = 3, .hidden = 5, .activation = Activation::gelu, .bias = false, .dropout = 0.5, .output_gain = 0.25});
+  expect_return(LearnedPositionsOptions{.max_length = 3, .dim = 5, .standard_deviation = 0.5});
   expect_return(GatLayerOptions{
       .in = 3, .out = 5, .heads = 2, .concatenate = false, .bias = false, .slope = 0.5, .dropout = 0.25});
 }
@@ -152,6 +158,10 @@ TEST(OptionsJson, MakesModulesThatRun) {
   EXPECT_EQ(model.num_layers(), 2);
   const GatLayer gat(options_from_json<GatLayerOptions>("gat", {{"in", 3}, {"out", 4}, {"heads", 2}}));
   EXPECT_EQ(gat.projection.weight.shape(), (Shape{8, 3}));
+  const Linear linear(options_from_json<LinearOptions>("linear", {{"in", 3}, {"out", 4}, {"bias", false}}));
+  EXPECT_EQ(linear.weight.shape(), (Shape{4, 3}));
+  EXPECT_FALSE(linear.bias.defined());
+  EXPECT_THAT(refusal<EmbeddingOptions>({{"dim", 8}}), HasSubstr("count is missing"));
 }
 
 }  // namespace

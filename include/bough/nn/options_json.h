@@ -20,6 +20,11 @@ namespace bough::nn {
 
 /// What may be set, with these defaults: for a ParameterTable, alone or among parameters of one's own. A width (dim,
 /// in, out) that is 0 in the defaults has to be given.
+std::vector<Parameter> parameters_of(const LinearOptions& defaults);
+std::vector<Parameter> parameters_of(const EmbeddingOptions& defaults);
+std::vector<Parameter> parameters_of(const LayerNormOptions& defaults);
+std::vector<Parameter> parameters_of(const FeedForwardOptions& defaults);
+std::vector<Parameter> parameters_of(const LearnedPositionsOptions& defaults);
 std::vector<Parameter> parameters_of(const GraphSelfAttentionOptions& defaults);
 std::vector<Parameter> parameters_of(const GraphTransformerLayerOptions& defaults);
 std::vector<Parameter> parameters_of(const GraphTransformerOptions& defaults);
@@ -29,6 +34,11 @@ std::vector<Parameter> parameters_of(const GatLayerOptions& defaults);
 /// Takes over the settings that parameters_of describes. There may be others among them, and some may be left out of
 /// the table because a program decides them itself: these options stay as they are. ConfigError if dim is not a
 /// multiple of heads.
+void read_options(const Settings& settings, LinearOptions& options);
+void read_options(const Settings& settings, EmbeddingOptions& options);
+void read_options(const Settings& settings, LayerNormOptions& options);
+void read_options(const Settings& settings, FeedForwardOptions& options);
+void read_options(const Settings& settings, LearnedPositionsOptions& options);
 void read_options(const Settings& settings, GraphSelfAttentionOptions& options);
 void read_options(const Settings& settings, GraphTransformerLayerOptions& options);
 void read_options(const Settings& settings, GraphTransformerOptions& options);
@@ -45,6 +55,11 @@ Options options_from_json(std::string_view where, const nlohmann::json& values, 
 }
 
 /// All of them, so that options_from_json gives the same options again: what a checkpoint says of its model.
+nlohmann::json to_json(const LinearOptions& options);
+nlohmann::json to_json(const EmbeddingOptions& options);
+nlohmann::json to_json(const LayerNormOptions& options);
+nlohmann::json to_json(const FeedForwardOptions& options);
+nlohmann::json to_json(const LearnedPositionsOptions& options);
 nlohmann::json to_json(const GraphSelfAttentionOptions& options);
 nlohmann::json to_json(const GraphTransformerLayerOptions& options);
 nlohmann::json to_json(const GraphTransformerOptions& options);
