@@ -122,6 +122,11 @@ GraphTransformer::GraphTransformer(const GraphTransformerOptions& options) : opt
 }
 
 Tensor GraphTransformer::forward(const Graph& graph, const Tensor& h) const {
+  if (options_.stages != 1) {
+    throw ConfigError("graph transformer", fmt::format("a graph alone has one stage, the model {}; run it on "
+                                                       "make_rounds(graph, ...)",
+                                                       options_.stages));
+  }
   Tensor state = h;
   for (const auto& layer : layers_) state = run(*layer, options_.checkpoint_layers, graph, state);
   return finish(state);

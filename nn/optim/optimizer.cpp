@@ -18,6 +18,13 @@ void require_between(const char* where, const char* what, double value, double l
   }
 }
 
+/// Below 1: with a decay of 1 nothing would ever enter the moment, and its correction would divide by zero.
+void require_decay(const char* where, const char* what, double value) {
+  if (!(value >= 0 && value < 1)) {
+    throw ConfigError(where, fmt::format("{} must be at least 0 and below 1, not {}", what, value));
+  }
+}
+
 constexpr double unlimited = 1e300;
 
 }  // namespace
@@ -116,8 +123,8 @@ Adam::Adam(Module::NamedTensors parameters, const AdamOptions& options, bool dec
     : Optimizer(std::move(parameters), options.learning_rate, options.clip_norm, {"first_moment", "second_moment"}),
       options_(options),
       decoupled_weight_decay_(decoupled_weight_decay) {
-  require_between("adam", "beta1", options.beta1, 0, 1);
-  require_between("adam", "beta2", options.beta2, 0, 1);
+  require_decay("adam", "beta1", options.beta1);
+  require_decay("adam", "beta2", options.beta2);
   require_between("adam", "epsilon", options.epsilon, 0, unlimited);
   require_between("adam", "weight_decay", options.weight_decay, 0, unlimited);
 }

@@ -345,6 +345,7 @@ TEST(Rounds, RefuseWhatDoesNotFit) {
   const GraphTransformer model(model_options(star));
   EXPECT_THROW(model.forward(make_rounds(star, {.layers = layers}), zeros({7, dim})), ShapeError);
   EXPECT_THROW(model.forward(make_rounds(star, {.layers = 2}), zeros({6, dim})), ConfigError);
+  EXPECT_THROW(model.forward(star.graph, zeros({star.graph.num_nodes(), dim})), ConfigError);
 }
 
 }  // namespace

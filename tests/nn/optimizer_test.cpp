@@ -200,6 +200,8 @@ TEST(Optimizer, RefusesNonsense) {
   const auto parameters = parameters_like({{2}}, DType::float32, 1);
   EXPECT_THROW(Adam(parameters, {.learning_rate = -1}), ConfigError);
   EXPECT_THROW(Adam(parameters, {.beta1 = 2}), ConfigError);
+  EXPECT_THROW(Adam(parameters, {.beta1 = 1}), ConfigError);
+  EXPECT_THROW(AdamW(parameters, {.beta2 = 1}), ConfigError);
   EXPECT_THROW(Sgd(parameters, {.momentum = -0.5}), ConfigError);
   EXPECT_THROW(Sgd({{"x", ones({1})}}), AutogradError);
 }

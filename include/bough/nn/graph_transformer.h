@@ -83,7 +83,7 @@ class GraphTransformer : public Module {
  public:
   explicit GraphTransformer(const GraphTransformerOptions& options);
 
-  /// h [num_nodes, dim] -> [num_nodes, dim]; all nodes, one stage.
+  /// h [num_nodes, dim] -> [num_nodes, dim]; all nodes. ConfigError for a model of several stages.
   Tensor forward(const Graph& graph, const Tensor& h) const;
   /// Only what is read is computed: h holds the rows of needed.layers.front().sources; the result the read-out nodes in
   /// the order asked for. The same as those rows of the full result, to rounding. ConfigError if the number of layers
