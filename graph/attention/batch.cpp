@@ -100,7 +100,8 @@ AttentionGraph build_batch(const GraphGenerator& generator, std::span<const std:
 
 AttentionGraph build_batch(const GraphGenerator& generator, std::span<const BuildOptions> options) {
   if (options.empty()) throw GraphError("build_batch", "a batch needs at least one sequence");
-  using Key = std::tuple<std::int64_t, bool, std::vector<std::int64_t>, std::vector<std::int64_t>>;
+  using Key =
+      std::tuple<std::int64_t, bool, std::vector<std::int64_t>, std::vector<std::int64_t>, std::optional<std::int64_t>>;
   std::map<Key, AttentionGraph> graphs;
   std::vector<const AttentionGraph*> sequences;
   sequences.reserve(options.size());
@@ -108,7 +109,8 @@ AttentionGraph build_batch(const GraphGenerator& generator, std::span<const Buil
     if (one.causal != options.front().causal) {
       throw GraphError("build_batch", "the sequences of a batch are causal all or none");
     }
-    const auto [entry, added] = graphs.try_emplace({one.length, one.causal, one.sentences, one.source_sentences});
+    const auto [entry, added] =
+        graphs.try_emplace({one.length, one.causal, one.sentences, one.source_sentences, one.past});
     if (added) entry->second = generator.build(one);
     sequences.push_back(&entry->second);
     require_same_make(*sequences.front(), *sequences.back());

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "bough/core/errors.h"
 #include "graph/generators/distance_relations.h"
 #include "graph/generators/patterns.h"
@@ -33,7 +35,9 @@ class Memory final : public GraphGenerator {
 
   AttentionGraph build(const BuildOptions& options) const override {
     AttentionGraphBuilder builder(options);
-    const std::int64_t memory = memory_.value_or(options.length);
+    const std::int64_t wanted = memory_.value_or(options.length),
+                       memory = std::min(wanted, options.past.value_or(wanted));
+    if (memory < 0) throw GraphError("memory", fmt::format("there cannot be {} tokens before the segment", memory));
     const DistanceRelations relations = relations_for(options.length);
     builder.add_relations(relations.count(), DistanceRelations::name);
     builder.add_source_memory(memory);

@@ -21,6 +21,7 @@
 #include "tasks/language_model/device_windows.h"
 #include "tasks/language_model/text_corpus.h"
 #include "tasks/runner/json_schema.h"
+#include "tasks/runner/plan.h"
 
 namespace bough {
 namespace {
@@ -91,9 +92,9 @@ CharLmRun::CharLmRun(const runner::RunSettings& settings, const TextSplits& spli
       seeded_(static_cast<std::uint64_t>(settings.train.integer("seed"))),
       generator_(generators().make(settings.graph)),
       graph_(*generator_, shape_.length, shape_.count, settings.model.integer("layers"), device_),
-      model_options_(character_model_options(
-          settings.model, vocabulary_.size(),
-          {generator_->num_relations(shape_.length), graph_.stages(), graph_.rounds().soft_span})),
+      model_options_(
+          character_model_options(settings.model, vocabulary_.size(),
+                                  {generator_->num_relations(shape_.length), graph_.stages(), graph_.soft_span()})),
       model_(model_options_),
       windows_({encoded(vocabulary_, splits.train), shape_, static_cast<std::uint64_t>(train_.integer("seed"))},
                device_),
@@ -232,6 +233,36 @@ std::map<std::string, std::string> CharLmRun::load(const std::string& path) {
   return notes;
 }
 
+/// Says which part of the text is too short, and what decides how long it is.
+void require_windows(const TextSplits& splits, std::int64_t length) {
+  const auto require = [length](const char* name, const std::string& text) {
+    if (static_cast<std::int64_t>(text.size()) > length) return;
+    throw ConfigError("char_lm", fmt::format("the {} text has {} characters, a window of task.length = {} and the "
+                                             "character after it need {}; use a longer text, other shares of it, or "
+                                             "shorter windows",
+                                             name, text.size(), length, length + 1));
+  };
+  require("training", splits.train);
+  require("validation", splits.valid);
+  require("test", splits.test);
+}
+
+/// Before anything large is made: who asks for more memory than there is, is ended without a word.
+void require_memory(const runner::RunSettings& settings) {
+  const auto free_bytes = settings.device == Device::cpu() ? runner::available_memory() : std::nullopt;
+  if (!free_bytes) return;
+  nn::GraphTransformerOptions options = default_transformer();
+  nn::read_options(settings.model, options);
+  const double dim = static_cast<double>(options.layer.dim), hidden = static_cast<double>(options.layer.feed_forward);
+  const double parameters = static_cast<double>(options.layers) * dim * (4 * dim + 2 * hidden);
+  const double bytes = 16 * parameters;  // each with its gradient and two moments
+  if (bytes < static_cast<double>(*free_bytes)) return;
+  throw ConfigError("model", fmt::format("{} layers of width {} have about {:.3g} parameters, which need {:.0f} GB to "
+                                         "train; {:.1f} GB of memory are free",
+                                         options.layers, options.layer.dim, parameters, bytes / 1e9,
+                                         static_cast<double>(*free_bytes) / 1e9));
+}
+
 class CharLmTask : public runner::Task {
  public:
   std::string name() const override { return "char_lm"; }
@@ -290,7 +321,10 @@ class CharLmTask : public runner::Task {
   std::unique_ptr<runner::TrainingRun> start(const runner::RunSettings& settings) const override {
     const auto seed = static_cast<std::uint64_t>(settings.train.integer("seed"));
     const Settings corpus = read_corpus_settings(settings.task.json("corpus"));
-    return std::make_unique<CharLmRun>(settings, load_corpus(corpus, settings.data_folders, seed));
+    require_memory(settings);
+    const TextSplits splits = load_corpus(corpus, settings.data_folders, seed);
+    require_windows(splits, settings.task.integer("length"));
+    return std::make_unique<CharLmRun>(settings, splits);
   }
 };
 

@@ -3,6 +3,8 @@
 #include <cmath>
 
 #include "bough/ops/arithmetic.h"
+#include "bough/ops/arrange.h"
+#include "bough/ops/rows.h"
 
 namespace bough {
 
@@ -29,14 +31,36 @@ Tensor CharacterModel::scores(const Tensor& states) const {
   return output_ == nullptr ? embedding_.project(states) : output_->forward(states);
 }
 
+Tensor CharacterModel::states(const TokenGraph& graph, const Tensor& tokens, std::vector<Tensor>* below) const {
+  const auto layers = static_cast<std::size_t>(options_.layers);
+  std::vector<std::vector<Tensor>> made(layers);  // by each layer, part after part
+  nn::SegmentMemory memory;
+  for (const TokenGraph::Part& part : graph.parts()) {
+    nn::ForwardOptions options{.memory = &memory};
+    if (below != nullptr) {
+      options.after_layer = [&made](std::int64_t layer, const Tensor& readout) {
+        made[static_cast<std::size_t>(layer)].push_back(readout);
+      };
+    }
+    const Tensor own = part.rows.defined() ? gather_rows(tokens, part.rows) : tokens;
+    made.back().push_back(transformer_.forward(part.rounds, own, options));
+  }
+  const auto joined = [&graph](const std::vector<Tensor>& parts) {
+    return parts.size() == 1 ? parts.front() : gather_rows(concatenate(parts, 0), graph.order());
+  };
+  for (std::size_t layer = 0; below != nullptr && layer + 1 < layers; ++layer) below->push_back(joined(made[layer]));
+  return joined(made.back());
+}
+
 Tensor CharacterModel::forward(const TokenGraph& graph, const Tensor& characters) const {
-  return scores(transformer_.forward(graph.rounds(), embed(characters)));
+  return scores(states(graph, embed(characters), nullptr));
 }
 
 std::vector<Tensor> CharacterModel::forward_every_layer(const TokenGraph& graph, const Tensor& characters) const {
   std::vector<Tensor> result;
-  const auto below = [&](std::int64_t, const Tensor& states) { result.push_back(scores(transformer_.finish(states))); };
-  result.push_back(scores(transformer_.forward(graph.rounds(), embed(characters), {.after_layer = below})));
+  const Tensor last = states(graph, embed(characters), &result);
+  for (Tensor& below : result) below = scores(transformer_.finish(below));
+  result.push_back(scores(last));
   return result;
 }
 

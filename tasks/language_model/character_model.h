@@ -25,7 +25,7 @@ class CharacterModel : public nn::Module {
  public:
   explicit CharacterModel(const CharacterModelOptions& options);
 
-  /// characters int32 [tokens of the graph] -> scores [tokens, vocabulary].
+  /// characters int32 [tokens of the batch] -> scores [tokens, vocabulary].
   Tensor forward(const TokenGraph& graph, const Tensor& characters) const;
   /// The same after each layer, the last one last.
   std::vector<Tensor> forward_every_layer(const TokenGraph& graph, const Tensor& characters) const;
@@ -37,6 +37,9 @@ class CharacterModel : public nn::Module {
   const nn::GraphTransformer& transformer() const { return transformer_; }
 
  private:
+  /// What the last layer makes of all tokens; with `below` also what the layers below it make, in order.
+  Tensor states(const TokenGraph& graph, const Tensor& tokens, std::vector<Tensor>* below) const;
+
   CharacterModelOptions options_;
   nn::Embedding embedding_;
   nn::GraphTransformer transformer_;

@@ -38,7 +38,7 @@ TrainedModel load(const std::string& path, Device device) {
                        .generator = generators().make(config.at("graph")),
                        .length = task.integer("length"),
                        .model = nullptr};
-  const AttentionGraph graph = trained.generator->build({.length = trained.length, .causal = true});
+  const AttentionGraph graph = window_graph(*trained.generator, trained.length);
   trained.model = std::make_unique<CharacterModel>(
       character_model_options(Settings("model", config.at("model")), trained.vocabulary.size(),
                               {.num_relations = trained.generator->num_relations(trained.length),

@@ -14,10 +14,8 @@
 namespace bough {
 IncrementalDecoder::IncrementalDecoder(const CharacterModel& model, const GraphGenerator& generator,
                                        std::int64_t length)
-    : model_(&model), graph_(generator.build({.length = length, .causal = true})) {
-  if (graph_.graph.is_bipartite() || !graph_.stages.empty()) {
-    throw ConfigError("decoder", "patterns with memory or stages cannot be decoded step by step");
-  }
+    : model_(&model), graph_(window_graph(generator, length)) {
+  if (!graph_.stages.empty()) throw ConfigError("decoder", "patterns with stages cannot be decoded step by step");
   graphs_ = graph_.head_groups.empty() ? std::vector<Graph>{graph_.graph} : graph_.head_groups;
   const std::int64_t nodes = graph_.graph.num_nodes(), dim = model.transformer().options().layer.dim;
   std::vector<std::vector<std::int32_t>> completed(static_cast<std::size_t>(length));

@@ -12,12 +12,12 @@ namespace bough {
 ///
 /// With a new token all nodes become complete that cover nothing after it; they are computed layer by layer from kept
 /// keys and values. Over a whole window each edge is followed once a layer: O(k log n) of them a token for a partition
-/// tree. Works on every causal pattern without stages and memory, on the device of the model. The same scores as the
-/// model on the whole window, to rounding.
+/// tree. Works on every causal pattern without stages, on the device of the model. The same scores as the model on the
+/// whole window, to rounding.
 class IncrementalDecoder {
  public:
   /// length: the longest text, for which the model must have relations. The model must outlive the decoder and is used
-  /// as it is, without dropout only in its evaluation mode. ConfigError for patterns with stages or memory.
+  /// as it is, without dropout only in its evaluation mode. ConfigError for patterns with stages.
   IncrementalDecoder(const CharacterModel& model, const GraphGenerator& generator, std::int64_t length);
 
   /// Scores of the next character, [vocabulary], on the device of the model. IndexError once `length` characters have

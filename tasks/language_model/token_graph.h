@@ -1,23 +1,40 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "bough/graph/graph_generator.h"
 #include "bough/nn/rounds.h"
 
 namespace bough {
 
+/// The causal graph of one window, all of whose nodes are updated.
+///
+/// A pattern that reads remembered states (Transformer-XL) has none of earlier windows, which are cut from anywhere: it
+/// goes through a window in two halves, of which the second remembers the first. The states are the same as if all were
+/// computed at once on the graph given here; only gradients do not flow from the second half into the first.
+/// ConfigError if the pattern has no causal form or reads another text.
+AttentionGraph window_graph(const GraphGenerator& generator, std::int64_t length);
+
 /// The attention graph of a batch of windows, prepared for a model that reads and predicts characters at the token
 /// nodes. Made once, used in every step.
 class TokenGraph {
  public:
-  /// ConfigError if the pattern has no causal form, or reads states of earlier windows, which windows cut from anywhere
-  /// do not have. `device` is where the model is.
+  /// What is computed at once of all windows: everything, or the halves of window_graph one after the other.
+  struct Part {
+    nn::Rounds rounds;
+    Tensor rows;  ///< its tokens among those of the batch, int32; undefined = all, in order
+  };
+
+  /// Errors as for window_graph. `device` is where the model is.
   TokenGraph(const GraphGenerator& generator, std::int64_t length, std::int64_t windows, std::int64_t layers,
              Device device = Device::cpu());
 
-  const nn::Rounds& rounds() const { return rounds_; }
-  std::int64_t stages() const { return static_cast<std::int64_t>(rounds_.layers.front().size()); }
+  const std::vector<Part>& parts() const { return parts_; }
+  /// Where each token of the batch stands in the results of the parts, one after the other; undefined = in order.
+  const Tensor& order() const { return order_; }
+  std::int64_t stages() const { return static_cast<std::int64_t>(parts_.front().rounds.layers.front().size()); }
+  const std::optional<SoftSpan>& soft_span() const { return parts_.front().rounds.soft_span; }
 
   /// Of one window.
   double attention_degree() const { return attention_degree_; }
@@ -28,7 +45,8 @@ class TokenGraph {
   std::int64_t followed_edges() const;
 
  private:
-  nn::Rounds rounds_;
+  std::vector<Part> parts_;
+  Tensor order_;
   double attention_degree_ = 0;
   std::int64_t num_edges_ = 0, num_nodes_ = 0;
 };

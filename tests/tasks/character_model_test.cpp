@@ -7,6 +7,8 @@
 #include "bough/autograd/autograd.h"
 #include "bough/core/errors.h"
 #include "bough/core/random.h"
+#include "bough/ops/arithmetic.h"
+#include "bough/ops/reduce.h"
 
 namespace bough {
 namespace {
@@ -29,7 +31,7 @@ Tensor scores_of(const CharacterModel& model, const TokenGraph& graph, const std
 }
 
 TEST(CharacterModel, NoPredictionDependsOnLaterCharactersOrOnOtherWindows) {
-  for (const char* kind : {"bpt", "window", "full", "sparse_fixed", "logsparse", "bigbird", "kary"}) {
+  for (const char* kind : {"bpt", "window", "full", "sparse_fixed", "logsparse", "bigbird", "kary", "memory"}) {
     const auto generator = generators().make(nlohmann::json(kind));
     const TokenGraph graph(*generator, 21, 2, 3);
     manual_seed(1);
@@ -65,11 +67,39 @@ TEST(TokenGraph, ComputesOnlyTokensInTheLastLayerAndCountsOneWindow) {
   EXPECT_NEAR(graph.attention_degree(), 21.0, 0.05);
   EXPECT_EQ(graph.num_nodes(), 511);
   EXPECT_LT(graph.computed_nodes(), 3 * 4 * 511);
-  EXPECT_EQ(graph.rounds().layers.back().front().graphs.front().num_dst(), 4 * 256);
+  EXPECT_EQ(graph.parts().front().rounds.layers.back().front().graphs.front().num_dst(), 4 * 256);
 }
 
-TEST(TokenGraph, RefusesAPatternThatReadsEarlierText) {
-  EXPECT_THROW(TokenGraph(*generators().make(nlohmann::json("memory")), 32, 1, 2), ConfigError);
+TEST(TokenGraph, GoesThroughAWindowInTwoHalvesWhereThePatternRemembers) {
+  const auto generator = generators().make("memory", {{"length", 5}});
+  const TokenGraph graph(*generator, 21, 2, 3);
+  ASSERT_EQ(graph.parts().size(), 2u);
+  // The first half has 10 tokens, the second 11, each of which reads 5 of the first.
+  EXPECT_EQ(graph.num_edges(), 10 * 11 / 2 + 11 * 12 / 2 + 11 * 5);
+  EXPECT_DOUBLE_EQ(graph.attention_degree(), static_cast<double>(graph.num_edges()) / 21);
+  EXPECT_NO_THROW(validate(window_graph(*generator, 21)));
+  EXPECT_EQ(window_graph(*generators().make(nlohmann::json("memory")), 7).graph.num_edges(), 7 * 8 / 2)
+      << "with all there is to remember it is full attention";
+}
+
+TEST(TokenGraph, OfAPatternThatRemembersLetsNoGradientIntoTheFirstHalf) {
+  const auto generator = generators().make(nlohmann::json("memory"));
+  const TokenGraph graph(*generator, 8, 1, 3);
+  manual_seed(1);
+  CharacterModelOptions options = small(generator->num_relations(8));
+  options.tied = false;
+  const CharacterModel model(options);
+  // Characters 0 to 3 stand in the first half only.
+  const Tensor characters = Tensor::from_vector(std::vector<std::int32_t>{0, 1, 2, 3, 4, 5, 6, 4}, {8});
+  sum(square(model.forward(graph, characters).rows(4, 8))).backward();
+  const Tensor gradient = model.named_parameters().front().second.grad();
+  EXPECT_EQ(model.named_parameters().front().first, "embedding.weight");
+  EXPECT_EQ(max(abs(gradient.rows(0, 4))).item<float>(), 0);
+  EXPECT_GT(max(abs(gradient.rows(4, 7))).item<float>(), 0);
+}
+
+TEST(TokenGraph, RefusesAPatternThatReadsAnotherText) {
+  EXPECT_THROW(TokenGraph(*generators().make(nlohmann::json("cross")), 32, 1, 2), ConfigError);
 }
 
 }  // namespace

@@ -27,6 +27,9 @@ struct BuildOptions {
   /// other sequence that they are aligned with. Empty: what the pattern's parameters say.
   std::vector<std::int64_t> sentences = {};
   std::vector<std::int64_t> source_sentences = {};
+  /// For patterns that read states of tokens before the sequence: how many of these there are, so that it reads no
+  /// more. Default: as many as it would read.
+  std::optional<std::int64_t> past = {};
 };
 
 /// An attention pattern: everything a plug-in author implements.

@@ -119,6 +119,20 @@ TEST(Memory, IsAsLongAsTheSegmentUnlessTold) {
   EXPECT_THROW(generators().make("memory", {{"length", 4}, {"memory_length", 5}}), ConfigError);
 }
 
+TEST(Memory, ReadsNoMoreThanThereIs) {
+  const auto generator = generators().make("memory", {{"length", 4}});
+  const auto sources = [&](std::optional<std::int64_t> past) {
+    return generator->build({.length = 3, .causal = true, .past = past}).graph.num_src();
+  };
+  EXPECT_EQ(sources({}), 7);
+  EXPECT_EQ(sources(2), 5);
+  EXPECT_EQ(sources(0), 3);
+  EXPECT_EQ(sources(9), 7);
+  EXPECT_THROW(sources(-1), GraphError);
+  const std::vector<BuildOptions> different{{.length = 3, .past = 0}, {.length = 3, .past = 2}};
+  EXPECT_EQ(build_batch(*generator, different).graph.num_src(), 3 + 5);
+}
+
 TEST(Cross, TokensSeeTheAlignedSentence) {
   const AttentionGraph graph =
       test::build({{"kind", "cross"}, {"sentences", {2, 1}}, {"source_sentences", {1, 3}}}, 3, true);
