@@ -55,6 +55,12 @@ std::string as_file_name(std::string text) {
   return text;
 }
 
+/// Bytes that are no UTF-8 are replaced in one way of writing and left out in the other.
+bool is_utf8(const std::string& text) {
+  const auto written = [&text](json::error_handler_t handler) { return json(text).dump(-1, ' ', false, handler); };
+  return written(json::error_handler_t::replace) == written(json::error_handler_t::ignore);
+}
+
 std::string scalar_text(const json& value) {
   return value.is_string() ? value.get<std::string>() : value.is_structured() ? "" : value.dump();
 }
@@ -160,6 +166,7 @@ ParameterTable experiment_parameters(const Task& task) {
   about_task.insert(about_task.begin(), choice_parameter("kind", "what is learned: " + task.summary(), {task.name()}));
   return {string_parameter("name", "of the experiment, in the report and as the default folder", "experiment"),
           string_parameter("description", "what it is for, shown in the report", ""),
+          string_parameter("$schema", "where an editor finds what bough run --schema prints; ignored", ""),
           object_parameter("task", "what is learned, from which data", about_task),
           object_parameter("model", "the same for every pattern", task.model_parameters()),
           object_parameter("graph", "the attention pattern; bough generators lists them", {}, true),
@@ -175,6 +182,7 @@ void apply_override(json& source, const std::string& text) {
   if (equals == std::string::npos || equals == 0) {
     throw ConfigError("--set", fmt::format("expects path=value, e.g. train.steps=50, not '{}'", text));
   }
+  if (!is_utf8(text)) throw ConfigError("--set", "text must be UTF-8, like all JSON");
   const std::string path = text.substr(0, equals), value = text.substr(equals + 1);
   json parsed = json::parse(value, nullptr, false);
   if (parsed.is_discarded()) parsed = value;

@@ -45,6 +45,13 @@ CurvePoint curve_point_from(const json& entry) {
   return point;
 }
 
+const json& object_in(const json& entry, const char* key) {
+  const json& value = entry.at(key);
+  if (!value.is_object())
+    throw IoError("results", fmt::format("{} of a run must be an object, not {}", key, shorten(value)));
+  return value;
+}
+
 std::string processor_name() {
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);) {
@@ -65,6 +72,12 @@ const char* to_string(RunStatus status) {
       return "failed";
   }
   return "";
+}
+
+double metric_of(const RunResult& result, const std::string& name) {
+  const auto found = result.metrics.find(name);
+  return found != result.metrics.end() && found->is_number() ? found->get<double>()
+                                                             : std::numeric_limits<double>::quiet_NaN();
 }
 
 ordered_json to_json(const RunResult& result) {
@@ -93,8 +106,8 @@ ordered_json to_json(const RunResult& result) {
 RunResult run_result_from(const json& entry) {
   try {
     RunResult result{.name = entry.at("name"),
-                     .settings = entry.at("settings"),
-                     .config = entry.at("config"),
+                     .settings = object_in(entry, "settings"),
+                     .config = object_in(entry, "config"),
                      .status = status_from(entry.at("status")),
                      .error = entry.value("error", ""),
                      .facts = {.attention_degree = entry.at("attention_degree"),
@@ -103,11 +116,14 @@ RunResult run_result_from(const json& entry) {
                                .length = entry.at("length"),
                                .parameters = entry.at("parameters")},
                      .steps_done = entry.at("steps"),
-                     .metrics = entry.at("metrics"),
+                     .metrics = object_in(entry, "metrics"),
                      .curve = {},
                      .train_seconds = entry.at("train_seconds"),
                      .tokens_per_second = entry.at("tokens_per_second"),
                      .peak_memory_bytes = entry.at("peak_memory_bytes")};
+    for (const char* key : {"graph", "train"}) {
+      if (result.config.contains(key)) object_in(result.config, key);
+    }
     for (const json& point : entry.at("curve")) result.curve.push_back(curve_point_from(point));
     return result;
   } catch (const json::exception& error) {

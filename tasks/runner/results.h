@@ -35,6 +35,9 @@ struct RunResult {
   std::int64_t peak_memory_bytes = 0;
 };
 
+/// A metric of the run; NaN if it has none of that name.
+double metric_of(const RunResult& result, const std::string& name);
+
 nlohmann::ordered_json to_json(const RunResult& result);
 /// IoError if something that is needed is missing or of another type.
 RunResult run_result_from(const nlohmann::json& entry);

@@ -24,7 +24,9 @@ using nlohmann::json;
 namespace fs = std::filesystem;
 
 const std::string& created(const std::string& folder) {
-  fs::create_directories(folder);
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) throw IoError("run", fmt::format("the folder '{}' cannot be made: {}", folder, error.message()));
   return folder;
 }
 
@@ -152,7 +154,8 @@ void Sweep::run_side_by_side(std::vector<const RunPlan*> plans) {
     for (Active& one : active) {
       if (!one.worker->finished()) continue;
       const std::string reason = one.worker->wait_for_end();
-      if (!one.has_result) note_result(failed(*one.plan, reason));
+      // Told to end before it could listen, it has failed at nothing: the run is still to be done.
+      if (!one.has_result && !one.worker->told_to_end()) note_result(failed(*one.plan, reason));
     }
     std::erase_if(active, [](const Active& one) { return one.worker->finished(); });
   }

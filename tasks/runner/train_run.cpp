@@ -22,6 +22,17 @@ constexpr const char* state_note = "bough:run";
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
+/// A model whose weights have overflowed can still have had a finite loss in its last step.
+json finite(json metrics, std::int64_t step) {
+  for (const auto& [name, value] : metrics.items()) {
+    if (value.is_number() && !std::isfinite(value.get<double>())) {
+      throw Error("train", fmt::format("{} after step {} is {}; a lower learning rate may help", name, step,
+                                       value.get<double>()));
+    }
+  }
+  return metrics;
+}
+
 /// The loop around the steps: what is written where and when.
 class Training {
  public:
@@ -99,8 +110,9 @@ void Training::train() {
   result_.peak_memory_bytes = std::max(result_.peak_memory_bytes, memory_statistics(device_).bytes_peak);
   if (result_.steps_done < steps_) return save();
 
-  result_.metrics = run_->validate();
-  result_.metrics.update(run_->test());
+  json metrics = run_->validate();
+  metrics.update(run_->test());
+  result_.metrics = finite(std::move(metrics), steps_);
   result_.status = RunStatus::done;
   save();
   log_->write({{"step", steps_}, {"done", true}, {"metrics", result_.metrics}, {"seconds", result_.train_seconds}});
@@ -132,7 +144,7 @@ void Training::note_step(double loss) {
   CurvePoint point{.step = result_.steps_done, .loss = last_loss_, .seconds = result_.train_seconds};
   if (look_now) {
     const auto start = Clock::now();
-    point.metrics = run_->validate();
+    point.metrics = finite(run_->validate(), result_.steps_done);
     evaluation_seconds_ += seconds_since(start);
     metric_ = point.metrics.begin()->get<double>();
   }

@@ -31,6 +31,7 @@ class WorkerProcess {
   bool finished() const { return finished_; }
   /// Asks it once to save and end.
   void interrupt();
+  bool told_to_end() const { return told_to_end_; }
   /// After finished(): why it ended, in words, for a process that gave no result.
   std::string wait_for_end();
 

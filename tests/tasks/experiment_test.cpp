@@ -83,6 +83,17 @@ TEST(Experiment, AnOverrideReplacesAValueAndEndsItsSweep) {
   EXPECT_EQ(read_experiment(source, {.overrides = {"graph=logsparse"}}).runs.size(), 2u);
 }
 
+TEST(Experiment, MayNameItsSchemaForEditors) {
+  json source = minimal();
+  source["$schema"] = "bough-experiment.schema.json";
+  EXPECT_EQ(read_experiment(source).runs.front().config, read_experiment(minimal()).runs.front().config);
+}
+
+TEST(Experiment, AnOverrideMustBeTextThatJsonCanHold) {
+  EXPECT_THAT(error_of(minimal(), {"name=\xff"}), HasSubstr("UTF-8"));
+  EXPECT_EQ(read_experiment(minimal(), {.overrides = {"description=größer"}}).description, "größer");
+}
+
 TEST(Experiment, TheBuiltInOneIsValidAndNeedsNoFiles) {
   const Experiment experiment = read_experiment(default_experiment());
   EXPECT_GE(experiment.runs.size(), 18u);

@@ -11,6 +11,7 @@
 #include "bough/core/parallel.h"
 #include "bough/nn/checkpoint.h"
 #include "src/core/files.h"
+#include "tasks/runner/worker.h"
 #include "tests/support/files.h"
 
 namespace bough::runner {
@@ -156,7 +157,16 @@ TEST(RunExperiment, RecordsARunThatCannotStartOrWhoseLossExplodesAndGoesOn) {
   EXPECT_THAT(results.find("star-learning_rate0.001")->error, HasSubstr("no causal form"));
   const RunResult& exploded = *results.find("bpt-learning_rate1e_30");
   EXPECT_EQ(exploded.status, RunStatus::failed);
-  EXPECT_THAT(exploded.error, ::testing::AnyOf(HasSubstr("loss of step"), HasSubstr("norm")));
+  EXPECT_THAT(exploded.error, ::testing::AnyOf(HasSubstr("loss of step"), HasSubstr("valid_bpc after step")));
+}
+
+TEST(RunExperiment, RecordsARunWhoseScoreIsNotANumberAsFailed) {
+  const test::TemporaryFolder folder;
+  json source = tiny();
+  source["train"].update({{"steps", 1}, {"warmup", 0}, {"learning_rate", 1e30}});
+  EXPECT_EQ(run(source, folder.file("out")).failed, 1);
+  const Results results = load_results(folder.file("out/results.json"));
+  EXPECT_THAT(results.runs.front().error, HasSubstr("valid_bpc after step 1"));
 }
 
 TEST(RunExperiment, RecordsAWorkerThatIsKilledAndFinishesItLater) {
@@ -176,6 +186,25 @@ TEST(RunExperiment, RecordsAWorkerThatIsKilledAndFinishesItLater) {
   EXPECT_EQ(again.failed, 0);
   for (const RunResult& one : again.results.runs) EXPECT_EQ(one.status, RunStatus::done);
 }
+
+TEST(RunExperiment, AWorkerThatAnInterruptEndsBeforeItCanSaveHasNotFailed) {
+  const test::TemporaryFolder folder;
+  json source = tiny();
+  source["sweep"] = {{"train.seed", {1, 2}}};
+  const std::string deaf = folder.file("deaf");
+  const json said = {{"progress", to_json(RunProgress{.step = 1, .steps = 6})}};
+  test::write_file(deaf, "#!/bin/sh\necho '" + said.dump() + "'\nexec sleep 60\n");
+  std::filesystem::permissions(deaf, std::filesystem::perms::owner_all);
+  Interrupter interrupter;
+  const SweepOutcome outcome =
+      run(source, folder.file("out"), {.jobs = 2, .worker_program = deaf, .observer = &interrupter});
+  EXPECT_TRUE(outcome.interrupted);
+  EXPECT_EQ(outcome.failed, 0);
+  for (const RunResult& one : outcome.results.runs) EXPECT_EQ(one.status, RunStatus::running);
+  EXPECT_EQ(run(source, folder.file("out"), {.resume = true}).failed, 0);
+}
+
+TEST(RunExperiment, SaysThatAFolderCannotBeMade) { EXPECT_THROW(run(tiny(), "/dev/null/out"), IoError); }
 
 TEST(RunExperiment, LeavesAFolderAloneThatAnotherRunWritesTo) {
   const test::TemporaryFolder folder;
@@ -221,6 +250,26 @@ TEST(RunExperiment, ReadsTextFilesAndSaysWhereItLookedForAMissingOne) {
   source["task"]["corpus"]["path"] = "absent.txt";
   const auto plans = plan_runs(read_experiment(source, options));
   EXPECT_THAT(plans.front().error, ::testing::AllOf(HasSubstr("absent.txt"), HasSubstr("nowhere")));
+}
+
+TEST(Plan, SaysWhichTextIsTooShortForAWindow) {
+  const test::TemporaryFolder folder;
+  test::write_file(folder.file("text.txt"), std::string(100, 'x'));
+  test::write_file(folder.file("empty.txt"), "");
+  const auto error_with = [&](const char* path, double held_out) {
+    json source = tiny();
+    source["task"]["corpus"] = {{"kind", "text"}, {"path", path}, {"held_out", held_out}};
+    return plan_runs(read_experiment(source, {.data_folders = {folder.file("")}})).front().error;
+  };
+  EXPECT_THAT(error_with("empty.txt", 0.1), HasSubstr("training text has 0 characters"));
+  EXPECT_THAT(error_with("text.txt", 0.1), HasSubstr("validation text has 10 characters"));
+}
+
+TEST(Plan, RefusesAModelThatNoMemoryCouldHold) {
+  json source = tiny();
+  source["model"]["dim"] = 65536;
+  source["model"]["layers"] = 10000;
+  EXPECT_THAT(plan_runs(read_experiment(source)).front().error, HasSubstr("of memory are free"));
 }
 
 TEST(Plan, EstimatesMemoryWithinAFactorOfThreeOfWhatIsUsed) {
