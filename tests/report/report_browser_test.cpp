@@ -93,5 +93,39 @@ TEST(ReportPage, FitsAPhoneAndAnswersTheArrowKeys) {
   EXPECT_EQ(shown["tabs"], 0);
 }
 
+TEST(ReportPage, AnArrowKeyGoesOnePointFurtherAlsoAfterTheColoursHaveChanged) {
+  const json spoken = asked_in_browser(to_html(summarize(runner::sample_results())), R"(
+    drawAll();
+    const canvas = document.getElementById("quality");
+    return [1, 2, 3].map(() => {
+      canvas.dispatchEvent(new KeyboardEvent("keydown", {key: "ArrowRight", bubbles: true}));
+      return document.getElementById("quality-spoken").textContent;
+    });)");
+  ASSERT_EQ(spoken.size(), 3u);
+  EXPECT_TRUE(spoken[0].get<std::string>().starts_with("window-width20")) << spoken;
+  EXPECT_TRUE(spoken[1].get<std::string>().starts_with("window-width64")) << spoken;
+  EXPECT_TRUE(spoken[2].get<std::string>().starts_with("bpt-k4")) << spoken;
+}
+
+TEST(ReportPage, HasAxesThatHoldTheErrorBarsAndSeveralTicks) {
+  const json seen = asked_in_browser(to_html(summarize(runner::sample_results())), R"(
+    return charts.slice(0, 1).map((chart) => ({
+      low: chart.scales.y.min, high: chart.scales.y.max, ticks: chart.scales.x.ticks.length,
+      ends: data.points.flatMap((point) => [point.metric.mean - point.metric.deviation, point.metric.mean + point.metric.deviation])}));)")
+      [0];
+  for (const double end : seen["ends"]) {
+    EXPECT_LE(seen["low"].get<double>(), end);
+    EXPECT_GE(seen["high"].get<double>(), end);
+  }
+  EXPECT_GE(seen["ticks"], 3);
+}
+
+TEST(ReportPage, TellsMoreLinesApartThanThereAreColours) {
+  const json different = asked_in_browser(to_html(summarize(runner::sample_results())), R"(
+    const looks = Array.from({length: 24}, (_, index) => JSON.stringify(look(index)));
+    return new Set(looks).size;)");
+  EXPECT_EQ(different, 24);
+}
+
 }  // namespace
 }  // namespace bough::report

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "bough/core/errors.h"
 #include "tests/report/results_sample.h"
 #include "tests/support/files.h"
@@ -38,6 +40,15 @@ TEST(Summary, SaysWhoIsAheadAtEqualDegreeAndWhenItIsNotTheTree) {
   EXPECT_NE(to_html(summary).find("not better"), std::string::npos);
 }
 
+TEST(Summary, DoesNotSpeakOfScatterWhereThereIsOneSeed) {
+  runner::Results results = runner::sample_results();
+  std::erase_if(results.runs, [](const runner::RunResult& run) { return run.name.ends_with("seed2"); });
+  const Summary summary = summarize(results);
+  ASSERT_EQ(summary.findings.size(), 1u);
+  EXPECT_FALSE(summary.findings[0].clear);
+  EXPECT_THAT(summary.findings[0].text, HasSubstr("one seed alone"));
+}
+
 TEST(Results, SurviveBeingWrittenAndRead) {
   const test::TemporaryFolder folder;
   const runner::Results results = runner::sample_results();
@@ -45,8 +56,24 @@ TEST(Results, SurviveBeingWrittenAndRead) {
   const runner::Results read = runner::load_results(folder.file("results.json"));
   ASSERT_EQ(read.runs.size(), results.runs.size());
   for (std::size_t i = 0; i < read.runs.size(); ++i) EXPECT_EQ(to_json(read.runs[i]), to_json(results.runs[i]));
-  test::write_file(folder.file("results.json"), R"({"runs": 5})");
-  EXPECT_THROW(runner::load_results(folder.file("results.json")), IoError);
+}
+
+TEST(Results, ThatSomebodyHasDamagedAreAnErrorThatSaysSo) {
+  const test::TemporaryFolder folder;
+  const std::string path = folder.file("results.json");
+  test::write_file(path, R"({"runs": 5})");
+  EXPECT_THROW(runner::load_results(path), IoError);
+  runner::save_results(path, runner::sample_results());
+  const nlohmann::json whole = nlohmann::json::parse(test::file_content(path));
+  for (const char* part : {"/runs/0/config", "/runs/0/config/graph", "/runs/0/config/train", "/runs/0/settings",
+                           "/runs/0/metrics", "/runs/0/curve/0/step", "/runs/0/steps", "/metric", "/bounds/0"}) {
+    for (const nlohmann::json& damage : {nlohmann::json("x"), nlohmann::json::array({1})}) {
+      nlohmann::json damaged = whole;
+      damaged[nlohmann::json::json_pointer(part)] = damage;
+      test::write_file(path, damaged.dump());
+      EXPECT_THROW(summarize(runner::load_results(path)), IoError) << part << " is " << damage;
+    }
+  }
 }
 
 TEST(Report, TextShowsTableBoundsFailuresAndPlot) {
@@ -76,6 +103,24 @@ TEST(Report, NoRunsAtAllStillMakeAReport) {
   EXPECT_EQ(plot_text(summary), "");
   EXPECT_NE(to_html(summary).find("</html>"), std::string::npos);
   EXPECT_THAT(to_svg(quality_by_degree(summary), summary.results.name), HasSubstr("</svg>"));
+}
+
+TEST(Report, LeavesOutARunWithoutAScore) {
+  runner::Results results = runner::sample_results();
+  results.runs.back().status = runner::RunStatus::done;
+  results.runs.back().metrics = {{"bpc", nullptr}};
+  EXPECT_EQ(summarize(results).points.size(), 3u);
+}
+
+TEST(SeriesStyle, TellsMoreSeriesApartThanThereAreColours) {
+  std::set<std::string> looks, marks;
+  for (std::size_t series = 0; series < 24; ++series) {
+    const SeriesStyle style = style_of(series);
+    looks.insert(std::string(style.colour) + style.dash + std::to_string(style.shape));
+    marks.insert(std::string(1, style.mark));
+  }
+  EXPECT_EQ(looks.size(), 24u);
+  EXPECT_EQ(marks.size(), 24u);
 }
 
 TEST(Report, SeveralLengthsGetPlotsOfTheirOwn) {

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 
@@ -43,7 +44,7 @@ class Narrator : public runner::SweepObserver {
     }
     lines_.finish(result.name,
                   fmt::format("{} {:.4f}  degree {:.2f}  {} tokens/s  {}{}", metric_.name,
-                              result.metrics.value(metric_.name, std::nan("")), result.facts.attention_degree,
+                              runner::metric_of(result, metric_.name), result.facts.attention_degree,
                               short_number(result.tokens_per_second), seconds_in_words(result.train_seconds),
                               was_done_before ? "  (done before)" : ""));
   }
@@ -70,6 +71,13 @@ void print_plan(const runner::Experiment& experiment, const std::vector<RunPlan>
                plan.facts.parameters, bytes_in_words(plan.facts.memory_bytes), seconds_in_words(plan.seconds));
   }
   fmt::print("\nMemory and time are estimates.\n");
+  const auto free_bytes = runner::available_memory();
+  const auto too_large = std::ranges::count_if(
+      plans, [&](const RunPlan& plan) { return free_bytes && plan.facts.memory_bytes > *free_bytes; });
+  if (too_large > 0) {
+    fmt::print("{} of them may need more than the {} of memory that are free here.\n", too_large,
+               bytes_in_words(*free_bytes));
+  }
 }
 
 /// results/<name>, or the first of results/<name>-2, -3, ... that is not there yet.

@@ -10,8 +10,10 @@ const patterns = [...new Set(data.points.map((point) => point.pattern))];
 const lengths = [...new Set(data.points.map((point) => point.length))];
 const charts = [];
 
+/// From the ninth line on a colour comes again with another dash and shape.
 function look(index) {
-  const [colour, dash, shape] = styles[index % styles.length];
+  const [colour] = styles[index % styles.length];
+  const [, dash, shape] = styles[(index + 3 * Math.floor(index / styles.length)) % styles.length];
   return {borderColor: colour, backgroundColor: colour, borderDash: dash, pointStyle: shape, radius: 6, hoverRadius: 9, borderWidth: 2};
 }
 
@@ -50,7 +52,7 @@ function describe(dataset, value) {
 /// Arrow keys walk through the points and say what they are.
 function walkWithKeys(canvas, chart) {
   let at = -1;
-  canvas.addEventListener("keydown", (event) => {
+  canvas.onkeydown = (event) => {  // not one listener more for each time that the charts are drawn
     const step = {ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1}[event.key];
     if (!step) return;
     event.preventDefault();
@@ -64,18 +66,21 @@ function walkWithKeys(canvas, chart) {
     chart.update("none");
     const dataset = chart.data.datasets[datasetIndex];
     document.getElementById(`${canvas.id}-spoken`).textContent = describe(dataset, dataset.data[index]);
-  });
+  };
 }
 
 function draw(id, datasets, x, y) {
   const canvas = document.getElementById(id);
   const page = getComputedStyle(document.documentElement);
   const text = page.getPropertyValue("--text"), line = page.getPropertyValue("--line");
+  // Error bars are drawn by us, so the axis has to be told of their ends.
+  const ends = datasets.flatMap((set) => set.data.flatMap((value) => value.deviation ? [value.y - value.deviation, value.y + value.deviation] : []));
+  const reach = ends.length > 0 ? {suggestedMin: Math.min(...ends), suggestedMax: Math.max(...ends)} : {};
   const axis = (options) => ({
     type: options.logarithmic ? "logarithmic" : "linear",
     title: {display: true, text: options.title, color: text},
     ticks: {color: text, callback: shortNumber},
-    afterBuildTicks: options.logarithmic ? onlyPowersOfTwo : undefined,
+    afterBuildTicks: options.logarithmic ? powersOfTwo : undefined,
     grid: {color: line},
   });
   const chart = new Chart(canvas, {
@@ -87,7 +92,7 @@ function draw(id, datasets, x, y) {
       responsive: true,
       maintainAspectRatio: false,
       interaction: {mode: "nearest", intersect: false},
-      scales: {x: axis(x), y: axis(y)},
+      scales: {x: axis(x), y: {...axis(y), ...reach}},
       plugins: {
         legend: {onClick: togglePattern, labels: {color: text, usePointStyle: true, filter: firstOfItsPattern, generateLabels: patternLabels}},
         tooltip: {callbacks: {title: () => "", label: (item) => describe(item.dataset, item.raw)}},
@@ -116,9 +121,15 @@ function togglePattern(event, label, legend) {
   legend.chart.update();
 }
 
-function onlyPowersOfTwo(axis) {
-  axis.ticks = [];
-  for (let value = 2 ** Math.ceil(Math.log2(axis.min)); value <= axis.max; value *= 2) axis.ticks.push({value});
+/// Powers of two, or steps between them where there are too few.
+function powersOfTwo(axis) {
+  for (const parts of [1, 2, 4, 8]) {
+    axis.ticks = [];
+    for (let at = Math.ceil(parts * Math.log2(axis.min)); at <= parts * Math.log2(axis.max); ++at) {
+      axis.ticks.push({value: Number((2 ** (at / parts)).toPrecision(3))});
+    }
+    if (axis.ticks.length > 2) return;
+  }
 }
 /// Steps of 0.05 add up to 0.9500000000000002.
 function shortNumber(value) { return String(Number(value.toPrecision(6))); }

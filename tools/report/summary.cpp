@@ -53,7 +53,7 @@ Point point_of(const std::vector<const runner::RunResult*>& runs, const std::str
               .num_edges = first.facts.num_edges,
               .num_nodes = first.facts.num_nodes,
               .parameters = first.facts.parameters,
-              .metric = over_seeds([&](const auto& run) { return run.metrics.value(metric, std::nan("")); }),
+              .metric = over_seeds([&](const auto& run) { return runner::metric_of(run, metric); }),
               .tokens_per_second = over_seeds([](const auto& run) { return run.tokens_per_second; }),
               .train_seconds = over_seeds([](const auto& run) { return run.train_seconds; }),
               .memory_bytes = over_seeds([](const auto& run) { return run.peak_memory_bytes; }),
@@ -71,12 +71,14 @@ Finding compare(const Point& one, const Point& other, bool lower_is_better) {
   const double difference = other.metric.mean - one.metric.mean;
   Finding finding;
   finding.ahead = lower_is_better ? difference > 0 : difference < 0;
-  finding.clear = one.metric.count > 1 && other.metric.count > 1 &&
-                  std::abs(difference) > one.metric.deviation + other.metric.deviation;
-  finding.text =
-      fmt::format("{} (degree {:.1f}): {} against {} for {} (degree {:.1f}): {}{}", one.label, one.degree,
-                  with_deviation(one.metric), with_deviation(other.metric), other.label, other.degree,
-                  finding.ahead ? "better" : "not better", finding.clear ? "" : ", by less than the seeds scatter");
+  const bool several_seeds = one.metric.count > 1 && other.metric.count > 1;
+  finding.clear = several_seeds && std::abs(difference) > one.metric.deviation + other.metric.deviation;
+  finding.text = fmt::format("{} (degree {:.1f}): {} against {} for {} (degree {:.1f}): {}{}", one.label, one.degree,
+                             with_deviation(one.metric), with_deviation(other.metric), other.label, other.degree,
+                             finding.ahead ? "better" : "not better",
+                             finding.clear   ? ""
+                             : several_seeds ? ", by less than the seeds scatter"
+                                             : ", which one seed alone cannot tell");
   return finding;
 }
 
@@ -124,7 +126,8 @@ Summary summarize(runner::Results results) {
   Summary summary;
   std::map<std::string, std::vector<const runner::RunResult*>> groups;
   for (const runner::RunResult& run : results.runs) {
-    if (run.status == runner::RunStatus::done) groups[point_key(run)].push_back(&run);
+    const bool scored = std::isfinite(runner::metric_of(run, results.metric.name));
+    if (run.status == runner::RunStatus::done && scored) groups[point_key(run)].push_back(&run);
   }
   for (const auto& [key, runs] : groups) summary.points.push_back(point_of(runs, results.metric.name));
   std::ranges::sort(summary.points, [](const Point& a, const Point& b) {

@@ -37,7 +37,7 @@ struct Finding {
 
 struct Summary {
   runner::Results results;
-  std::vector<Point> points;  ///< of runs that are done, by length, then degree
+  std::vector<Point> points;  ///< of runs that are done and have a score, by length, then degree
   std::vector<Finding> findings;
 
   std::vector<std::int64_t> lengths() const;  ///< all different ones, ascending

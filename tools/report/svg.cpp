@@ -94,10 +94,10 @@ class Drawing {
                                              "<path d=\"M0 6 L6 -5 L-6 -5 Z\"/>",
                                              "<path d=\"M-6 0 L6 0 M0 -6 L0 6\" stroke-width=\"3\"/>",
                                              "<circle r=\"4\" fill=\"none\" stroke-width=\"3\"/>"};
-    const char* colour = style_of(index).colour;
+    const SeriesStyle style = style_of(index);
     text_ +=
         fmt::format("<g transform=\"translate({:.1f} {:.1f})\" fill=\"{}\" stroke=\"{}\"><title>{}</title>{}</g>\n",
-                    at_x, at_y, colour, colour, escape_xml(title), shapes[index % std::size(shapes)]);
+                    at_x, at_y, style.colour, style.colour, escape_xml(title), shapes[style.shape]);
   }
 
   const Plot& plot_;

@@ -17,10 +17,17 @@ std::string plus_minus(const Statistic& value) {
 
 SeriesStyle style_of(std::size_t series) {
   // The palette of Okabe and Ito, without its yellow, which is lost on white.
-  static constexpr SeriesStyle styles[] = {
-      {"#0072B2", "", 'o'},     {"#D55E00", "7 4", 'x'},     {"#009E73", "2 3", '+'}, {"#CC79A7", "9 3 2 3", '*'},
-      {"#E69F00", "12 4", '#'}, {"#56B4E9", "4 2 1 2", '@'}, {"#7A7A7A", "1 2", '%'}, {"#6A3D9A", "10 2 2 2 2 2", '&'}};
-  return styles[series % std::size(styles)];
+  static constexpr SeriesStyle styles[] = {{"#0072B2", "", 0, 'o'},     {"#D55E00", "7 4", 1, 'x'},
+                                           {"#009E73", "2 3", 2, '+'},  {"#CC79A7", "9 3 2 3", 3, '*'},
+                                           {"#E69F00", "12 4", 4, '#'}, {"#56B4E9", "4 2 1 2", 5, '@'},
+                                           {"#7A7A7A", "1 2", 6, '%'},  {"#6A3D9A", "10 2 2 2 2 2", 7, '&'}};
+  constexpr std::size_t count = std::size(styles);
+  if (series < count) return styles[series];
+  // A colour comes again with another dash and shape, as on the page.
+  SeriesStyle style = styles[(series + 3 * (series / count)) % count];
+  style.colour = styles[series % count].colour;
+  style.mark = static_cast<char>('A' + (series - count) % 26);
+  return style;
 }
 
 std::string table_text(const Summary& summary) {
