@@ -120,6 +120,16 @@ TEST(ReportPage, HasAxesThatHoldTheErrorBarsAndSeveralTicks) {
   EXPECT_GE(seen["ticks"], 3);
 }
 
+TEST(ReportPage, MarksPowersOfTwoExactlyAndLeavesTheScatterOfOneSeedEmpty) {
+  const json seen = asked_in_browser(to_html(summarize(runner::sample_of_two_lengths())), R"(
+    const axis = {min: 500, max: 8192};
+    powersOfTwo(axis);
+    return {ticks: axis.ticks.map((tick) => tick.value),
+            rows: [...document.querySelectorAll("tbody tr")].map((row) => [row.cells[4].textContent, row.cells[5].textContent])};)");
+  EXPECT_EQ(seen["ticks"], json::parse("[512, 1024, 2048, 4096, 8192]"));
+  for (const json& row : seen["rows"]) EXPECT_EQ(row[0] == "", row[1] == "1") << row;
+}
+
 TEST(ReportPage, TellsMoreLinesApartThanThereAreColours) {
   const json different = asked_in_browser(to_html(summarize(runner::sample_results())), R"(
     const looks = Array.from({length: 24}, (_, index) => JSON.stringify(look(index)));

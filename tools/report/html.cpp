@@ -19,11 +19,12 @@ std::string rows_of(const Summary& summary) {
   std::string text;
   for (const Point& point : summary.points) {
     text += fmt::format(
-        "<tr><td>{}</td><td>{:.2f}</td><td>{}</td><td>{:.4f}</td><td>{:.4f}</td><td>{}</td><td>{}</td><td>{}</td>"
+        "<tr><td>{}</td><td>{:.2f}</td><td>{}</td><td>{:.4f}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td>"
         "<td>{}</td><td>{:.1f}</td><td>{:.0f}</td><td>{:.1f}</td></tr>\n",
-        escape_xml(point.label), point.degree, point.length, point.metric.mean, point.metric.deviation,
-        point.metric.count, point.num_edges, point.num_nodes, point.parameters, point.train_seconds.mean,
-        point.tokens_per_second.mean, point.memory_bytes.mean / 1e6);
+        escape_xml(point.label), point.degree, point.length, point.metric.mean,
+        point.metric.count > 1 ? fmt::format("{:.4f}", point.metric.deviation) : "", point.metric.count,
+        point.num_edges, point.num_nodes, point.parameters, point.train_seconds.mean, point.tokens_per_second.mean,
+        point.memory_bytes.mean / 1e6);
   }
   return text;
 }

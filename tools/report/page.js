@@ -126,7 +126,8 @@ function powersOfTwo(axis) {
   for (const parts of [1, 2, 4, 8]) {
     axis.ticks = [];
     for (let at = Math.ceil(parts * Math.log2(axis.min)); at <= parts * Math.log2(axis.max); ++at) {
-      axis.ticks.push({value: Number((2 ** (at / parts)).toPrecision(3))});
+      const value = 2 ** (at / parts);
+      axis.ticks.push({value: parts === 1 ? value : Number(value.toPrecision(3))});
     }
     if (axis.ticks.length > 2) return;
   }
