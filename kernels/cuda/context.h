@@ -53,6 +53,10 @@ class Context {
   BOUGH_DEVICE void store(T* address, std::type_identity_t<T> value) {
     *address = value;
   }
+  template <typename T>
+  BOUGH_DEVICE void atomic_add(T* address, std::type_identity_t<T> value) {
+    atomicAdd(address, value);
+  }
 
   template <typename T>
   BOUGH_DEVICE SharedArray<T> shared(std::int64_t count) {

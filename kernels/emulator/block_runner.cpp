@@ -179,6 +179,11 @@ void BlockRunner::store(int thread, const void* address, std::size_t bytes, cons
   count(TrafficLog::Kind::store, thread, site, reinterpret_cast<std::uintptr_t>(address), bytes);
 }
 
+void BlockRunner::atomic_add(int thread, const void* address, std::size_t bytes, const std::source_location& site) {
+  global_writes_.add(address, block_, threads_[static_cast<std::size_t>(thread)].moment, site);
+  count(TrafficLog::Kind::atomic, thread, site, reinterpret_cast<std::uintptr_t>(address), bytes);
+}
+
 SharedMemory& BlockRunner::shared(int thread, std::size_t offset, std::size_t element_bytes, std::int64_t count,
                                   const std::source_location& site) {
   const auto known = std::ranges::find_if(shared_, [&](const auto& array) { return array->offset() == offset; });

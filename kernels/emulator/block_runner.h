@@ -46,6 +46,7 @@ class BlockRunner {
   const Slot& given(int thread, int from_lane) const;
   void load(int thread, const void* address, std::size_t bytes, const std::source_location& site);
   void store(int thread, const void* address, std::size_t bytes, const std::source_location& site);
+  void atomic_add(int thread, const void* address, std::size_t bytes, const std::source_location& site);
   /// The block's array at `offset`, made by the first thread that asks.
   SharedMemory& shared(int thread, std::size_t offset, std::size_t element_bytes, std::int64_t count,
                        const std::source_location& site);

@@ -74,6 +74,11 @@ class Context {
     runner_.store(thread_, address, sizeof(T), site);
     *address = value;
   }
+  template <typename T>
+  void atomic_add(T* address, std::type_identity_t<T> value, Site site = Site::current()) {
+    runner_.atomic_add(thread_, address, sizeof(T), site);
+    *address += value;
+  }
 
   template <typename T>
   SharedArray<T> shared(std::int64_t count, Site site = Site::current()) {

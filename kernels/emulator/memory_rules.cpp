@@ -66,29 +66,34 @@ void SharedMemory::write(std::int64_t index, const Moment& now, const std::sourc
   std::memcpy(values_.data() + static_cast<std::size_t>(index) * element_bytes_, value, element_bytes_);
 }
 
+void GlobalWrites::refuse(const char* access, const Write& before, std::int64_t block, const Moment& now,
+                          const std::source_location& site) {
+  throw KernelFault(site_name(site),
+                    fmt::format("thread {} of block {} {} global memory that thread {} of block {} {} at {} in the same "
+                                "launch",
+                                now.thread, block, access, before.moment.thread, before.block,
+                                before.atomic ? "adds to" : "writes", site_name(before.site)));
+}
+
 void GlobalWrites::read(const void* address, std::int64_t block, const Moment& now, const std::source_location& site) {
   if (writes_.empty()) return;
   const auto found = writes_.find(address);
   if (found == writes_.end()) return;
   const Write& write = found->second;
-  if (write.block == block && now.sees(write.moment)) return;
-  throw KernelFault(site_name(site),
-                    fmt::format("thread {} of block {} reads global memory that thread {} of block {} "
-                                "writes at {} in the same launch",
-                                now.thread, block, write.moment.thread, write.block, site_name(write.site)));
+  if (write.atomic || write.block != block || !now.sees(write.moment)) refuse("reads", write, block, now, site);
 }
 
 void GlobalWrites::write(const void* address, std::int64_t block, const Moment& now, const std::source_location& site) {
   const auto [found, fresh] = writes_.try_emplace(address, Write{block, now, site});
   if (fresh) return;
   const Write& write = found->second;
-  if (write.block != block || !now.sees(write.moment)) {
-    throw KernelFault(site_name(site),
-                      fmt::format("thread {} of block {} writes global memory that thread {} of block {} writes at {} "
-                                  "in the same launch",
-                                  now.thread, block, write.moment.thread, write.block, site_name(write.site)));
-  }
+  if (write.atomic || write.block != block || !now.sees(write.moment)) refuse("writes", write, block, now, site);
   found->second = {block, now, site};
+}
+
+void GlobalWrites::add(const void* address, std::int64_t block, const Moment& now, const std::source_location& site) {
+  const auto [found, fresh] = writes_.try_emplace(address, Write{block, now, site, true});
+  if (!fresh && !found->second.atomic) refuse("adds to", found->second, block, now, site);
 }
 
 }  // namespace bough::emulator

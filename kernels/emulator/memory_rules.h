@@ -60,18 +60,23 @@ class SharedMemory {
 };
 
 /// What a launch has written to global memory. No block may touch what another one wrote, and threads of one block only
-/// behind a barrier.
+/// behind a barrier. What is added to atomically may be added to by everybody, and accessed in no other way.
 class GlobalWrites {
  public:
   void read(const void* address, std::int64_t block, const Moment& now, const std::source_location& site);
   void write(const void* address, std::int64_t block, const Moment& now, const std::source_location& site);
+  void add(const void* address, std::int64_t block, const Moment& now, const std::source_location& site);
 
  private:
   struct Write {
     std::int64_t block;
     Moment moment;
     std::source_location site;
+    bool atomic = false;
   };
+  /// KernelFault for an access that does not go together with the write before.
+  [[noreturn]] static void refuse(const char* access, const Write& before, std::int64_t block, const Moment& now,
+                                  const std::source_location& site);
   std::unordered_map<const void*, Write> writes_;
 };
 

@@ -21,6 +21,8 @@ Traffic& Traffic::operator+=(const Traffic& other) {
   load_sectors += other.load_sectors;
   store_requests += other.store_requests;
   store_sectors += other.store_sectors;
+  atomic_requests += other.atomic_requests;
+  atomic_sectors += other.atomic_sectors;
   shared_requests += other.shared_requests;
   bank_conflicts += other.bank_conflicts;
   return *this;
@@ -68,9 +70,13 @@ void TrafficLog::count(const Access* begin, const Access* end, Traffic& traffic)
   if (begin->kind != Kind::shared) {
     for (std::size_t i = 0; i < lanes; ++i) units[i] = begin[i].address / sector_bytes;
     const std::int64_t sectors = count_distinct(units, lanes);
-    (begin->kind == Kind::load ? traffic.load_requests : traffic.store_requests) += 1;
-    (begin->kind == Kind::load ? traffic.load_sectors : traffic.store_sectors) += sectors;
-    return;
+    const auto add = [&](std::int64_t& requests, std::int64_t& total) {
+      requests += 1;
+      total += sectors;
+    };
+    if (begin->kind == Kind::load) return add(traffic.load_requests, traffic.load_sectors);
+    if (begin->kind == Kind::store) return add(traffic.store_requests, traffic.store_sectors);
+    return add(traffic.atomic_requests, traffic.atomic_sectors);
   }
   // Accesses of 8 and 16 bytes are served for half and a quarter of the lanes at a time. Lanes that want the same
   // element share it; different elements in the same banks wait for each other.

@@ -9,6 +9,7 @@ namespace bough::emulator {
 struct Traffic {
   std::int64_t load_requests = 0, load_sectors = 0;    ///< of 32 bytes in global memory
   std::int64_t store_requests = 0, store_sectors = 0;  ///< the same
+  std::int64_t atomic_requests = 0, atomic_sectors = 0;  ///< the same; each is a read and a write in the cache
   std::int64_t shared_requests = 0;
   std::int64_t bank_conflicts = 0;  ///< passes over shared memory beyond those that the width of the access needs
 
@@ -19,7 +20,7 @@ struct Traffic {
 /// on the hardware is one request: the k-th execution of the same place in the source by each of them.
 class TrafficLog {
  public:
-  enum class Kind : std::uint8_t { load, store, shared };
+  enum class Kind : std::uint8_t { load, store, atomic, shared };
 
   void add(Kind kind, int lane, std::uint64_t site, std::uint64_t address, std::uint32_t bytes);
   /// Counts all that was added and forgets it.

@@ -23,8 +23,9 @@ inline constexpr int warp_size = 32;
 ///  - `sync` is the barrier of a block: all its threads must reach the same one, none may have returned.
 ///  - `sync_warp`, `shuffle`, `shuffle_xor` and `ballot` are executed by all 32 lanes of a warp together. Only the
 ///    first orders accesses to memory.
-///  - `load` and `store` are the only ways to global memory; no word that one block writes may be touched by another
-///    block of the launch.
+///  - `load`, `store` and `atomic_add` are the only ways to global memory; no word that one block writes may be touched
+///    by another block of the launch. Any threads may add to the same word, in an order that nobody knows; in that
+///    launch it must not be accessed otherwise.
 ///  - `shared<T>(n)` gives the block's next array of n elements. All threads ask for the same arrays in the same order,
 ///    and elements are undefined until they are set.
 template <typename Context>
@@ -42,6 +43,7 @@ concept ExecutionContext = requires(Context& context, const float* from, float* 
   { context.ballot(true) } -> std::same_as<std::uint32_t>;
   { context.load(from) } -> std::same_as<float>;
   context.store(to, value);
+  context.atomic_add(to, value);
   { context.template shared<float>(lane).get(lane) } -> std::same_as<float>;
   context.template shared<float>(lane).set(lane, value);
 };

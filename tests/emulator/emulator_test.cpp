@@ -213,6 +213,40 @@ TEST(EmulatorRules, BlocksMayNotTouchWhatOthersWrite) {
   EXPECT_THAT(fault_of(launch, read), HasSubstr("thread 0 of block 1 reads global memory that thread 0 of block 0"));
 }
 
+TEST(Emulator, EveryThreadOfEveryBlockMayAddToTheSameWord) {
+  double sum = 1;
+  Queue queue;
+  queue.launch({.name = "add", .num_blocks = 3, .block_size = 64}, [&](auto& c) { c.atomic_add(&sum, c.thread()); });
+  EXPECT_EQ(sum, 1 + 3 * 63 * 64 / 2);
+  EXPECT_EQ(queue.traffic().atomic_requests, 3 * 2);
+  EXPECT_EQ(queue.traffic().atomic_sectors, 3 * 2);
+  EXPECT_EQ(queue.traffic().store_requests, 0);
+}
+
+TEST(EmulatorRules, WhatIsAddedToIsNotAccessedOtherwise) {
+  float cell = 0;
+  const auto read = [&](auto& c) {
+    if (c.thread() == 0) c.atomic_add(&cell, 1);
+    c.sync();
+    if (c.thread() == 0) c.load(&cell);
+  };
+  const auto write = [&](auto& c) {
+    if (c.thread() == 0) c.atomic_add(&cell, 1);
+    if (c.thread() == 1) c.store(&cell, 1);
+  };
+  const auto add = [&](auto& c) {
+    if (c.thread() == 0) c.store(&cell, 1);
+    if (c.thread() == 1) c.atomic_add(&cell, 1);
+  };
+  EXPECT_THAT(fault_of(one_warp, read),
+              HasSubstr("thread 0 of block 0 reads global memory that thread 0 of block 0 adds "
+                        "to at emulator_test.cpp"));
+  EXPECT_THAT(fault_of(one_warp, write), HasSubstr("thread 1 of block 0 writes global memory that thread 0 of block 0 "
+                                                   "adds to at emulator_test.cpp"));
+  EXPECT_THAT(fault_of(one_warp, add), HasSubstr("thread 1 of block 0 adds to global memory that thread 0 of block 0 "
+                                                 "writes at emulator_test.cpp"));
+}
+
 TEST(EmulatorRules, ImpossibleLaunchesAreRefused) {
   const auto nothing = [](auto&) {};
   EXPECT_THAT(fault_of({.name = "odd", .num_blocks = 1, .block_size = 33}, nothing), HasSubstr("multiple of 32"));
