@@ -27,6 +27,14 @@ void attend_rows_backward_to_destinations(Cuda gpu, const simt::RowItemView& row
 }
 
 template <typename T>
+void attend_rows_backward_atomically(Cuda gpu, const simt::RowItemView& rows, const simt::EdgeView& edges,
+                                     const AttentionInputs<T>& in, const AttentionGradients<T>& gradients,
+                                     std::int64_t num_edges) {
+  cuda::Queue queue(gpu.device);
+  simt::attend_backward_atomically(queue, rows, edges, in, gradients, num_edges);
+}
+
+template <typename T>
 void attend_rows_backward_to_sources(Cuda gpu, const simt::RowItemView& rows, const simt::EdgeView& edges,
                                      const AttentionInputs<T>& in, const AttentionGradients<T>& gradients) {
   cuda::Queue queue(gpu.device);

@@ -23,6 +23,12 @@ void attend_rows_backward_to_destinations(Cuda, const simt::RowItemView& rows, c
                                           const AttentionInputs<T>& in, const AttentionGradients<T>& gradients,
                                           std::int64_t num_edges);
 
+/// The same, and gradients of k and v, which are added to. Sums of several rows are atomic, in no known order.
+template <typename T>
+void attend_rows_backward_atomically(Cuda, const simt::RowItemView& rows, const simt::EdgeView& edges,
+                                     const AttentionInputs<T>& in, const AttentionGradients<T>& gradients,
+                                     std::int64_t num_edges);
+
 /// Gradients of k and v, which are written. The edges are grouped by source.
 template <typename T>
 void attend_rows_backward_to_sources(Cuda, const simt::RowItemView& rows, const simt::EdgeView& edges,

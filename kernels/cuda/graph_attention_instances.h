@@ -11,6 +11,9 @@ template void attention_delta(Cuda, std::int64_t, const AttentionInputs<float>&,
 template void attend_rows_backward_to_destinations(Cuda, const simt::RowItemView&, const simt::EdgeView&,
                                                    const AttentionInputs<float>&, const AttentionGradients<float>&,
                                                    std::int64_t);
+template void attend_rows_backward_atomically(Cuda, const simt::RowItemView&, const simt::EdgeView&,
+                                              const AttentionInputs<float>&, const AttentionGradients<float>&,
+                                              std::int64_t);
 template void attend_rows_backward_to_sources(Cuda, const simt::RowItemView&, const simt::EdgeView&,
                                               const AttentionInputs<float>&, const AttentionGradients<float>&);
 template void attend_rows(Cuda, const simt::RowItemView&, const simt::EdgeView&, const AttentionInputs<double>&,
@@ -20,6 +23,9 @@ template void attention_delta(Cuda, std::int64_t, const AttentionInputs<double>&
 template void attend_rows_backward_to_destinations(Cuda, const simt::RowItemView&, const simt::EdgeView&,
                                                    const AttentionInputs<double>&, const AttentionGradients<double>&,
                                                    std::int64_t);
+template void attend_rows_backward_atomically(Cuda, const simt::RowItemView&, const simt::EdgeView&,
+                                              const AttentionInputs<double>&, const AttentionGradients<double>&,
+                                              std::int64_t);
 template void attend_rows_backward_to_sources(Cuda, const simt::RowItemView&, const simt::EdgeView&,
                                               const AttentionInputs<double>&, const AttentionGradients<double>&);
 

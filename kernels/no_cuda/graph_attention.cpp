@@ -19,6 +19,11 @@ void attend_rows_backward_to_destinations(Cuda, const simt::RowItemView&, const 
   no_cuda("graph_attention");
 }
 template <typename T>
+void attend_rows_backward_atomically(Cuda, const simt::RowItemView&, const simt::EdgeView&, const AttentionInputs<T>&,
+                                     const AttentionGradients<T>&, std::int64_t) {
+  no_cuda("graph_attention");
+}
+template <typename T>
 void attend_rows_backward_to_sources(Cuda, const simt::RowItemView&, const simt::EdgeView&, const AttentionInputs<T>&,
                                      const AttentionGradients<T>&) {
   no_cuda("graph_attention");

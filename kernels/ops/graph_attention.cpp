@@ -1,14 +1,19 @@
 #include "bough/ops/graph_attention.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <limits>
 
 #include "bough/autograd/autograd.h"
 #include "kernels/cpu/graph_attention_rows.h"
 #include "kernels/cpu/graph_attention_tiles.h"
 #include "kernels/cuda/graph_attention.h"
+#include "kernels/cuda/graph_attention_tiles.h"
 #include "kernels/on_any_device.h"
 #include "kernels/ops/graph_attention_call.h"
 #include "kernels/simt/device_rows.h"
+#include "kernels/simt/device_tiles.h"
 
 namespace bough {
 namespace {
@@ -55,11 +60,31 @@ void attend_group(Cpu cpu, const AttentionCall& call, const HeadGroup& group, co
   attend_rows(cpu, {group.graph.csc(), group.graph.edge_types(), &plan->rows}, in, result);
 }
 
+/// The tiles that a GPU takes of a call, or null if there are none for it.
 template <typename T>
-void attend_group(Cuda gpu, const AttentionCall&, const HeadGroup& group, const AttentionInputs<T>& in,
+std::shared_ptr<const simt::DeviceTiles> tiles_for(Cuda gpu, const AttentionCall& call, const HeadGroup& group,
+                                                   const AttentionInputs<T>& in) {
+  if (!uses_tiles(call, in)) return nullptr;
+  constexpr std::int64_t most = simt::most_tile_features<T>;
+  if (in.width > most || in.value_width > most) {
+    if (call.kernel != AttentionKernel::tile) return nullptr;
+    throw DeviceError("graph_attention",
+                      fmt::format("tiles take heads of up to {} features on a GPU, these have {}; leave the choice to "
+                                  "AttentionKernel::automatic",
+                                  most, std::max(in.width, in.value_width)));
+  }
+  auto tiles = simt::device_tiles(group.graph, in.uses_relations(), in.heads, Device::cuda(gpu.device));
+  return tiles->has_tiles() ? tiles : nullptr;
+}
+
+template <typename T>
+void attend_group(Cuda gpu, const AttentionCall& call, const HeadGroup& group, const AttentionInputs<T>& in,
                   const AttentionOutputs<T>& result) {
   const auto rows = simt::device_rows(group.graph, mp::Direction::by_destination, Device::cuda(gpu.device));
-  attend_rows(gpu, rows->rows(), rows->edges(), in, result);
+  const auto tiles = tiles_for(gpu, call, group, in);
+  if (tiles == nullptr) return attend_rows(gpu, rows->rows(), rows->edges(), in, result);
+  attend_tiles(gpu, tiles->tiles(), in, result);
+  if (tiles->rows().num_items > 0) attend_rows(gpu, tiles->rows(), rows->edges(), in, result);
 }
 
 AttentionResult attend(const AttentionCall& call, const AttentionTensors& tensors) {
@@ -120,15 +145,29 @@ template <typename T>
 void backward_group(Cuda gpu, const AttentionCall& call, const HeadGroup& group, const AttentionInputs<T>& in,
                     const AttentionGradients<T>& gradients, HeadRows<T> delta) {
   const Device device = Device::cuda(gpu.device);
+  const auto tiles = tiles_for(gpu, call, group, in);
+  const auto to_destinations = [&](const simt::RowItemView& rows, const simt::EdgeView& edges) {
+    if (rows.num_items == 0 || !gradients.flow_to_destinations()) return;
+    attend_rows_backward_to_destinations(gpu, rows, edges, in, gradients, group.graph.num_edges());
+  };
+  const auto to_sources = [&](const simt::DeviceRows& rows) {
+    if (gradients.flow_to_sources()) attend_rows_backward_to_sources(gpu, rows.rows(), rows.edges(), in, gradients);
+  };
   attention_delta(gpu, call.num_dst, in, gradients.out, gradients.d_out, delta);
-  if (gradients.flow_to_destinations()) {
-    const auto rows = simt::device_rows(group.graph, mp::Direction::by_destination, device);
-    attend_rows_backward_to_destinations(gpu, rows->rows(), rows->edges(), in, gradients, group.graph.num_edges());
+  const auto by_destination = simt::device_rows(group.graph, mp::Direction::by_destination, device);
+  if (!call.deterministic) {
+    if (tiles != nullptr) attend_tiles_backward_atomically(gpu, tiles->tiles(), in, gradients);
+    const simt::RowItemView rows = tiles != nullptr ? tiles->rows() : by_destination->rows();
+    return attend_rows_backward_atomically(gpu, rows, by_destination->edges(), in, gradients, group.graph.num_edges());
   }
-  if (gradients.flow_to_sources()) {
-    const auto rows = simt::device_rows(group.graph, mp::Direction::by_source, device);
-    attend_rows_backward_to_sources(gpu, rows->rows(), rows->edges(), in, gradients);
+  if (tiles == nullptr) {
+    to_destinations(by_destination->rows(), by_destination->edges());
+    return to_sources(*simt::device_rows(group.graph, mp::Direction::by_source, device));
   }
+  // Tiles add to the gradients of sources that the rows have written.
+  to_destinations(tiles->rows(), by_destination->edges());
+  to_sources(tiles->row_sources());
+  attend_tiles_backward(gpu, tiles->tiles(), tiles->batches(), in, gradients);
 }
 
 /// With p the weights of the sum and dp = d_out.v: d_score = p (dp - d_out.out); from there
@@ -138,8 +177,10 @@ AttentionTensors attend_backward(const AttentionCall& call, const AttentionTenso
                                  const AttentionResult& result, const Tensor& d_out,
                                  const std::array<bool, AttentionTensors::count>& wanted) {
   AttentionTensors inputs = tensors, gradients;
+  // Gradients of tables are added to what is there; where sums are atomic, so are those of k and v.
+  const std::size_t written = call.deterministic || d_out.device().kind == Device::Kind::cpu ? 3 : 1;
   for (std::size_t i = 0; i < AttentionTensors::count; ++i) {
-    if (wanted[i]) *gradients.all()[i] = i < 3 ? empty_like(*inputs.all()[i]) : zeros_like(*inputs.all()[i]);
+    if (wanted[i]) *gradients.all()[i] = i < written ? empty_like(*inputs.all()[i]) : zeros_like(*inputs.all()[i]);
   }
   Tensor delta = Tensor::empty({call.num_dst, call.heads}, d_out.dtype(), d_out.device());
   on_any_device("graph_attention", d_out, [&](auto backend, auto type) {

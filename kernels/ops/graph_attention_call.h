@@ -41,6 +41,7 @@ struct AttentionCall {
   double scale = 1;
   AttentionDropout dropout = {};
   AttentionKernel kernel = AttentionKernel::automatic;
+  bool deterministic = true;
 
   template <typename T>
   AttentionInputs<T> inputs(const AttentionTensors& tensors, const HeadGroup& group) const;

@@ -69,4 +69,75 @@ constexpr AttentionCost delta_cost(const AttentionSize& size) {
           .least_bytes = 32 * rows * 2 * value};
 }
 
+/// What the tiles of a plan count together.
+struct TileCounts {
+  std::int64_t tiles = 0, steps = 0, columns = 0;
+  std::int64_t lanes = 0;             ///< that are used
+  std::int64_t related_columns = 0;   ///< whose edges have one relation, which is added to the key
+  std::int64_t relation_steps = 0;    ///< that list relations
+  std::int64_t listed_relations = 0;  ///< by all steps
+  std::int64_t source_sums = 0;       ///< sources of every batch: sums of vectors of columns
+  std::int64_t relation_sums = 0;     ///< relations of every batch, by columns and by lists
+};
+
+/// What a block reads to find its way: every warp the tile, its rows, and the steps; of the columns each warp a part.
+constexpr double tile_plan_sectors(const TileCounts& counts) {
+  return 4.0 * static_cast<double>(counts.tiles) * (1 + 2) + 4.0 * static_cast<double>(counts.steps) +
+         static_cast<double>(counts.columns) / 2;
+}
+/// What relations add, with their vectors `times` from memory: a column's own, and those of lists with the places of
+/// edges in them.
+constexpr double tile_relation_sectors(const TileCounts& counts, double key, double times) {
+  return static_cast<double>(counts.related_columns) * key + static_cast<double>(counts.relation_steps) * 16 +
+         static_cast<double>(counts.listed_relations) * times * (key + 0.5);
+}
+
+/// A tile reads its queries once, and the key and value of each column. All 16 lanes of a column are computed, whether
+/// they have an edge or not. Full steps of 32 columns; the last of a tile may touch a few sectors more.
+constexpr AttentionCost tile_forward_cost(const TileCounts& counts, const AttentionSize& size) {
+  const double key = vector_sectors(size.width), value = vector_sectors(size.value_width);
+  const double heads = static_cast<double>(size.heads), columns = static_cast<double>(counts.columns);
+  const double lanes = static_cast<double>(counts.lanes), features = static_cast<double>(size.width + size.value_width);
+  const double relations = size.relation_keys ? tile_relation_sectors(counts, key, 1) : 0;
+  return {.load_sectors = heads * (tile_plan_sectors(counts) + lanes * key + columns * (key + value) + relations),
+          .store_sectors = heads * lanes * (value + 1),
+          .operations = heads * 16 *
+                        (columns * 2 * features +
+                         2 * static_cast<double>(counts.listed_relations) * static_cast<double>(size.width)),
+          .least_bytes = 32 * heads * lanes * (2 * key + 2 * value) + 16 * columns};
+}
+
+/// A tile reads two vectors a lane, with log_sum and delta, and two a column, and writes the gradients of a query a
+/// lane, of key and value a column and of the relations in lists.
+constexpr AttentionCost tile_backward_cost(const TileCounts& counts, const AttentionSize& size) {
+  const double key = vector_sectors(size.width), value = vector_sectors(size.value_width);
+  const double heads = static_cast<double>(size.heads), columns = static_cast<double>(counts.columns);
+  const double lanes = static_cast<double>(counts.lanes), listed = static_cast<double>(counts.listed_relations);
+  const double width = static_cast<double>(size.width), value_width = static_cast<double>(size.value_width);
+  const double relations = size.relation_keys ? tile_relation_sectors(counts, key, 2) + listed * key / 8 : 0;
+  const double written = heads * (lanes * key + columns * (key + value) + listed * key);
+  return {.load_sectors =
+              heads * (tile_plan_sectors(counts) + lanes * (key + value + 2) + columns * (key + value) + relations),
+          .store_sectors = written,
+          .operations = heads * 16 * (columns * (6 * width + 4 * value_width) + listed * 6 * width),
+          .least_bytes = 32 * heads * lanes * (3 * key + 3 * value) + 32 * written + 16 * columns};
+}
+
+/// Adds up what tiles have left: every vector is read once, every sum read and written; two sectors a sum say which
+/// vectors it has.
+constexpr AttentionCost tile_sums_cost(const TileCounts& counts, const AttentionSize& size) {
+  const double key = vector_sectors(size.width), value = vector_sectors(size.value_width);
+  const double heads = static_cast<double>(size.heads), columns = static_cast<double>(counts.columns);
+  const double sources = static_cast<double>(counts.source_sums);
+  const double of_relations = size.relation_keys ? static_cast<double>(counts.relation_sums) : 0;
+  const double vectors_of_relations =
+      size.relation_keys ? static_cast<double>(counts.related_columns + counts.listed_relations) : 0;
+  const double read = columns * (key + value) + vectors_of_relations * key;
+  const double sums = sources * (key + value) + of_relations * key;
+  return {.load_sectors = heads * (read + sums + 2 * 2 * sources + 2 * of_relations),
+          .store_sectors = heads * sums,
+          .operations = 8 * heads * read,
+          .least_bytes = 32 * heads * (read + 2 * sums)};
+}
+
 }  // namespace bough::simt

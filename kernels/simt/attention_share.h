@@ -26,26 +26,39 @@ bool in_packs(const HeadRows<T>& rows) {
   return address % 16 == 0 && rows.row_stride % pack_size<T> == 0 && rows.head_stride % pack_size<T> == 0;
 }
 
-/// Calls f(Share) for the widths of the vectors: small groups that read packs where everything is aligned, whole warps
-/// that read single numbers otherwise. `written` are vectors that the kernel writes. DeviceError above 256.
-template <typename T, typename F>
-void with_share(const char* where, const AttentionInputs<T>& in, std::initializer_list<HeadRows<T>> written,
-                const F& f) {
-  const std::int64_t width = in.width > in.value_width ? in.width : in.value_width;
+/// Whether every vector that a kernel reads, and those that it writes, is made of whole packs.
+template <typename T>
+bool vectors_in_packs(const AttentionInputs<T>& in, std::initializer_list<HeadRows<T>> written) {
   bool packs = in.width % pack_size<T> == 0 && in.value_width % pack_size<T> == 0 && in_packs(in.q) && in_packs(in.k) &&
                in_packs(in.v) && in_packs(in.relation_keys) && in_packs(in.relation_values);
   for (const HeadRows<T>& rows : written) packs = packs && in_packs(rows);
-  using Narrow = Share<8, 8, pack_size<T>>;
-  using Middle = Share<16, 8, pack_size<T>>;
+  return packs;
+}
+
+/// Calls f(Share) with whole warps that read single numbers, neighbours for neighbours. DeviceError above 256.
+template <typename F>
+void with_whole_warps(const char* where, std::int64_t width, const F& f) {
   using Wide = Share<32, 4, 1>;
   using Widest = Share<32, 8, 1>;
-  if (packs && width <= Narrow::most_features) return f(Narrow{});
-  if (packs && width <= Middle::most_features) return f(Middle{});
   if (width <= Wide::most_features) return f(Wide{});
   if (width <= Widest::most_features) return f(Widest{});
   throw DeviceError(where, "takes heads of up to " + std::to_string(Widest::most_features) +
                                " features on a GPU, these have " + std::to_string(width) +
                                "; use more heads, or Device::cpu()");
+}
+
+/// Calls f(Share) for the widths of the vectors: small groups that read packs where everything is aligned, whole warps
+/// otherwise. `written` are vectors that the kernel writes. DeviceError above 256.
+template <typename T, typename F>
+void with_share(const char* where, const AttentionInputs<T>& in, std::initializer_list<HeadRows<T>> written,
+                const F& f) {
+  const std::int64_t width = in.width > in.value_width ? in.width : in.value_width;
+  const bool packs = vectors_in_packs(in, written);
+  using Narrow = Share<8, 8, pack_size<T>>;
+  using Middle = Share<16, 8, pack_size<T>>;
+  if (packs && width <= Narrow::most_features) return f(Narrow{});
+  if (packs && width <= Middle::most_features) return f(Middle{});
+  with_whole_warps(where, width, f);
 }
 
 }  // namespace bough::simt

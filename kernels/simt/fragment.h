@@ -67,6 +67,17 @@ BOUGH_DEVICE void store_fragment(Context& context, T* to, std::int64_t width, co
   }
 }
 
+/// Adds factor * fragment to a vector that others add to as well. Called by the lanes of one group.
+template <typename ShareOf, typename Context, typename T>
+BOUGH_DEVICE void add_fragment(Context& context, T* to, std::int64_t width, const Fragment<T, ShareOf>& fragment,
+                               T factor) {
+  constexpr int packed = ShareOf::packed;
+  for (int i = 0; i < ShareOf::elements; ++i) {
+    const std::int64_t feature = first_feature<ShareOf>(context, i / packed) + i % packed;
+    if (feature < width) context.atomic_add(to + feature, factor * fragment[i]);
+  }
+}
+
 /// The product of two vectors of a group; each of its lanes gets it.
 template <typename ShareOf, typename Context, typename T>
 BOUGH_DEVICE T dot(Context& context, const Fragment<T, ShareOf>& a, const Fragment<T, ShareOf>& b) {

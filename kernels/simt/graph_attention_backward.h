@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+
 #include "kernels/simt/graph_attention.h"
 #include "kernels/simt/relation_gradients.h"
 
@@ -51,49 +53,19 @@ BOUGH_DEVICE EdgeGradient<T> edge_gradient(Context& context, const AttentionInpu
   return {kept * p, p * centred, a * centred};
 }
 
-/// Gradients of q, of edge tensors and, in tables of each block, of relations. A block takes a range of items of one
-/// head, its warps one item each at a time.
+/// The edges of one item by destination: gradients of q and of edge tensors.
 template <typename T, typename ShareOf>
-struct AttendBackwardToDestinations {
-  static constexpr int block_size = 128;
-  static constexpr int warps = block_size / warp_size;
-
+struct DestinationPass {
   RowItemView rows;
   EdgeView edges;
   AttentionInputs<T> in;
   AttentionGradients<T> gradients;  ///< edge tensors have a column for each head here
   T* partials = nullptr;            ///< [num_partials, heads, width]
-  std::int64_t items_per_block = warps;
-  RelationTables<T> tables;  ///< one for each block; see RelationTableSizes
 
-  template <typename Context>
-  BOUGH_DEVICE void operator()(Context& context) const {
-    const std::int64_t head = context.block() % in.heads, range = context.block() / in.heads;
-    const std::int64_t first = range * items_per_block, limit = first + items_per_block;
-    const std::int64_t last = limit < rows.num_items ? limit : rows.num_items;
-    if (!tables) {
-      for (std::int64_t i = first + context.warp(); i < last; i += warps) {
-        take_item(context, context.load(rows.items + i), head, NoRelationSums{});
-      }
-      return;
-    }
-    RelationSums<T, Context> sums(context, gradients.num_relations);
-    const RelationOuterProducts<T> products{in, gradients, tables, rows.items};
-    products.clear(context);
-    for (std::int64_t start = first; start < last; start += warps) {
-      sums.clear(context);
-      if (start + context.warp() < last) {
-        take_item(context, context.load(rows.items + start + context.warp()), head, sums);
-      }
-      context.sync();
-      products.add(context, sums, head, start, last - start < warps ? static_cast<int>(last - start) : warps);
-      context.sync();
-    }
-  }
-
- private:
-  template <typename Context, typename Sums>
-  BOUGH_DEVICE void take_item(Context& context, const RowItem& item, std::int64_t head, const Sums& sums) const {
+  /// Calls use(whether the group has an edge, the edge, the row's query and d_out, EdgeGradient) for each edge; all
+  /// lanes of the warp together.
+  template <typename Context, typename Use>
+  BOUGH_DEVICE void take_item(Context& context, const RowItem& item, std::int64_t head, const Use& use) const {
     const auto query = load_fragment<ShareOf>(context, in.q(item.row, head), in.width);
     const auto d_out = load_fragment<ShareOf>(context, gradients.d_out(item.row, head), in.value_width);
     const std::int64_t row_begin = in.dropout.active() ? context.load(edges.offsets + item.row) : 0;
@@ -121,7 +93,7 @@ struct AttendBackwardToDestinations {
         if (leads && gradients.edge_weights) context.store(gradients.edge_weights(edge.id, head), gradient.d_weight);
         add_scaled(d_query, gradient.d_score, key);
       }
-      sums.template add<ShareOf>(context, active, edge.type, gradient.d_score, gradient.share);
+      use(active, edge, query, d_out, gradient);
     }
     if (!gradients.q) return;
     sum_groups(context, d_query);
@@ -130,6 +102,88 @@ struct AttendBackwardToDestinations {
       store_fragment(context, gradients.q(item.row, head), in.width, d_query, in.scale);
     } else {
       store_fragment(context, partials + (item.partial * in.heads + head) * in.width, in.width, d_query, T{1});
+    }
+  }
+};
+
+/// Gradients of q, of edge tensors and, in tables of each block, of relations. A block takes a range of items of one
+/// head, its warps one item each at a time.
+template <typename T, typename ShareOf>
+struct AttendBackwardToDestinations {
+  static constexpr int block_size = 128;
+  static constexpr int warps = block_size / warp_size;
+
+  DestinationPass<T, ShareOf> pass;
+  std::int64_t items_per_block = warps;
+  RelationTables<T> tables;  ///< one for each block; see RelationTableSizes
+
+  template <typename Context>
+  BOUGH_DEVICE void operator()(Context& context) const {
+    const RowItemView& rows = pass.rows;
+    const std::int64_t head = context.block() % pass.in.heads, range = context.block() / pass.in.heads;
+    const std::int64_t first = range * items_per_block, limit = first + items_per_block;
+    const std::int64_t last = limit < rows.num_items ? limit : rows.num_items;
+    if (!tables) {
+      for (std::int64_t i = first + context.warp(); i < last; i += warps) {
+        pass.take_item(context, context.load(rows.items + i), head,
+                       [](bool, const AttentionEdge&, const auto&, const auto&, const EdgeGradient<T>&) {});
+      }
+      return;
+    }
+    RelationSums<T, Context> sums(context, pass.gradients.num_relations);
+    const RelationOuterProducts<T> products{pass.in, pass.gradients, tables, rows.items};
+    products.clear(context);
+    for (std::int64_t start = first; start < last; start += warps) {
+      sums.clear(context);
+      if (start + context.warp() < last) {
+        pass.take_item(
+            context, context.load(rows.items + start + context.warp()), head,
+            [&](bool active, const AttentionEdge& edge, const auto&, const auto&, const EdgeGradient<T>& gradient) {
+              sums.template add<ShareOf>(context, active, edge.type, gradient.d_score, gradient.share);
+            });
+      }
+      context.sync();
+      products.add(context, sums, head, start, last - start < warps ? static_cast<int>(last - start) : warps);
+      context.sync();
+    }
+  }
+};
+
+/// All gradients in one pass: those of keys, values and tables are added to atomically, in whatever order the warps
+/// come. A warp for each item and head.
+template <typename T, typename ShareOf>
+struct AttendBackwardAtomically {
+  static constexpr int block_size = 128;
+
+  DestinationPass<T, ShareOf> pass;
+
+  template <typename Context>
+  BOUGH_DEVICE void operator()(Context& context) const {
+    const std::int64_t work = warp_number<block_size>(context);
+    if (work >= pass.rows.num_items * pass.in.heads) return;
+    const std::int64_t head = work % pass.in.heads;
+    pass.take_item(context, context.load(pass.rows.items + work / pass.in.heads), head,
+                   [&](bool active, const AttentionEdge& edge, const Fragment<T, ShareOf>& query,
+                       const Fragment<T, ShareOf>& d_out, const EdgeGradient<T>& gradient) {
+                     if (active) add_edge(context, edge, head, query, d_out, gradient);
+                   });
+  }
+
+ private:
+  template <typename Context>
+  BOUGH_DEVICE void add_edge(Context& context, const AttentionEdge& edge, std::int64_t head,
+                             const Fragment<T, ShareOf>& query, const Fragment<T, ShareOf>& d_out,
+                             const EdgeGradient<T>& gradient) const {
+    const AttentionInputs<T>& in = pass.in;
+    const AttentionGradients<T>& to = pass.gradients;
+    const T of_key = in.scale * gradient.d_score, of_value = gradient.share;
+    if (to.k) add_fragment(context, to.k(edge.neighbour, head), in.width, query, of_key);
+    if (to.v) add_fragment(context, to.v(edge.neighbour, head), in.value_width, d_out, of_value);
+    const RelationTables<T>& tables = to.relations;
+    if (tables.keys) add_fragment(context, tables.keys(edge.type, head), in.width, query, of_key);
+    if (tables.values) add_fragment(context, tables.values(edge.type, head), in.value_width, d_out, of_value);
+    if (tables.bias && context.lane() % ShareOf::lanes == 0) {
+      context.atomic_add(tables.bias(edge.type, head), gradient.d_score);
     }
   }
 };
@@ -252,13 +306,11 @@ void sum_segments(Queue& queue, const SumSegments<T>& body) {
   launch_warps(queue, "graph_attention_sum_segments", body.rows.num_cut_rows * body.heads, body);
 }
 
-/// Gradients of q and edge tensors, which are written, and of relation tables, which are added to. The edges are
-/// grouped by destination.
-template <typename Queue, typename T>
-void attend_backward_to_destinations(Queue& queue, const RowItemView& rows, const EdgeView& edges,
-                                     const AttentionInputs<T>& in, const AttentionGradients<T>& gradients,
-                                     std::int64_t num_edges) {
-  // Heads that share an edge tensor each get a column first.
+/// Calls f(gradients in which edge tensors have a column for each head), then adds up the columns of heads that share
+/// one.
+template <typename Queue, typename T, typename F>
+void with_edge_columns(Queue& queue, const AttentionInputs<T>& in, const AttentionGradients<T>& gradients,
+                       std::int64_t num_edges, const F& f) {
   AttentionGradients<T> own = gradients;
   const auto column_for_each_head = [&](HeadRows<T>& rows_of_edges) {
     const bool shared = rows_of_edges && rows_of_edges.head_stride == 0;
@@ -268,22 +320,7 @@ void attend_backward_to_destinations(Queue& queue, const RowItemView& rows, cons
   };
   const auto bias_columns = column_for_each_head(own.edge_bias);
   const auto weight_columns = column_for_each_head(own.edge_weights);
-
-  constexpr std::int64_t warps = 4;
-  const RelationTableSizes sizes = relation_table_sizes<T>(gradients, in, rows.num_items, warps);
-  const auto tables = queue.template scratch<T>(sizes.elements());
-  const auto partials = queue.template scratch<T>(rows.num_partials * in.heads * in.width);
-  with_share<T>("graph_attention", in, {gradients.q}, [&](auto share) {
-    using Body = AttendBackwardToDestinations<T, decltype(share)>;
-    static_assert(Body::warps == warps);
-    queue.launch({.name = "graph_attention_to_destinations",
-                  .num_blocks = sizes.ranges * in.heads,
-                  .block_size = Body::block_size,
-                  .shared_bytes = relation_sums_bytes<T>(sizes.num_relations, warps)},
-                 Body{rows, edges, in, own, partials.data(), sizes.items_per_range, sizes.tables(tables.data())});
-  });
-  sum_segments(queue, SumSegments<T>{rows, in.heads, in.width, in.scale, partials.data(), gradients.q});
-  merge_relation_tables(queue, sizes, tables.data(), gradients.relations);
+  f(own);
   const auto sum_heads = [&](const T* columns, HeadRows<T> target) {
     if (!target || target.head_stride != 0) return;
     using Body = SumHeads<T>;
@@ -291,6 +328,48 @@ void attend_backward_to_destinations(Queue& queue, const RowItemView& rows, cons
   };
   sum_heads(bias_columns.data(), gradients.edge_bias);
   sum_heads(weight_columns.data(), gradients.edge_weights);
+}
+
+/// Gradients of q and edge tensors, which are written, and of relation tables, which are added to. The edges are
+/// grouped by destination.
+template <typename Queue, typename T>
+void attend_backward_to_destinations(Queue& queue, const RowItemView& rows, const EdgeView& edges,
+                                     const AttentionInputs<T>& in, const AttentionGradients<T>& gradients,
+                                     std::int64_t num_edges) {
+  constexpr std::int64_t warps = 4;
+  const RelationTableSizes sizes = relation_table_sizes<T>(gradients, in, rows.num_items, warps);
+  const auto tables = queue.template scratch<T>(sizes.elements());
+  const auto partials = queue.template scratch<T>(rows.num_partials * in.heads * in.width);
+  with_edge_columns(queue, in, gradients, num_edges, [&](const AttentionGradients<T>& own) {
+    with_share<T>("graph_attention", in, {gradients.q}, [&](auto share) {
+      using Body = AttendBackwardToDestinations<T, decltype(share)>;
+      static_assert(Body::warps == warps);
+      queue.launch({.name = "graph_attention_to_destinations",
+                    .num_blocks = sizes.ranges * in.heads,
+                    .block_size = Body::block_size,
+                    .shared_bytes = relation_sums_bytes<T>(sizes.num_relations, warps)},
+                   Body{{rows, edges, in, own, partials.data()}, sizes.items_per_range, sizes.tables(tables.data())});
+    });
+  });
+  sum_segments(queue, SumSegments<T>{rows, in.heads, in.width, in.scale, partials.data(), gradients.q});
+  merge_relation_tables(queue, sizes, tables.data(), gradients.relations);
+}
+
+/// The same and the gradients of k and v, which are added to as tables are: atomically, so that sums differ by rounding
+/// from run to run.
+template <typename Queue, typename T>
+void attend_backward_atomically(Queue& queue, const RowItemView& rows, const EdgeView& edges,
+                                const AttentionInputs<T>& in, const AttentionGradients<T>& gradients,
+                                std::int64_t num_edges) {
+  const auto partials = queue.template scratch<T>(rows.num_partials * in.heads * in.width);
+  with_edge_columns(queue, in, gradients, num_edges, [&](const AttentionGradients<T>& own) {
+    with_whole_warps("graph_attention", std::max(in.width, in.value_width), [&](auto share) {
+      using Body = AttendBackwardAtomically<T, decltype(share)>;
+      launch_warps(queue, "graph_attention_backward_atomically", rows.num_items * in.heads,
+                   Body{{rows, edges, in, own, partials.data()}});
+    });
+  });
+  sum_segments(queue, SumSegments<T>{rows, in.heads, in.width, in.scale, partials.data(), gradients.q});
 }
 
 /// Gradients of k and v, which are written. The edges are grouped by source.

@@ -63,12 +63,6 @@ class RelationSums {
   Array d_scores_, shares_;
 };
 
-/// For launches that want no gradients of tables.
-struct NoRelationSums {
-  template <typename ShareOf, typename Context, typename T>
-  BOUGH_DEVICE void add(Context&, bool, std::int32_t, T, T) const {}
-};
-
 /// The tables of blocks. Each element belongs to one thread of the block, which alone reads and writes it.
 template <typename T>
 struct RelationOuterProducts {

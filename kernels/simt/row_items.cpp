@@ -4,11 +4,13 @@
 
 namespace bough::simt {
 
-RowItems make_row_items(std::span<const std::int64_t> offsets, std::int64_t segment_edges) {
+RowItems make_row_items(std::span<const std::int64_t> offsets, std::int64_t segment_edges,
+                        std::span<const std::uint8_t> skipped) {
   RowItems result;
   const auto rows = static_cast<std::int64_t>(offsets.size()) - 1;
   std::vector<RowItem> whole_rows;
   for (std::int64_t row = 0; row < rows; ++row) {
+    if (!skipped.empty() && skipped[static_cast<std::size_t>(row)] != 0) continue;
     const std::int64_t begin = offsets[static_cast<std::size_t>(row)], end = offsets[static_cast<std::size_t>(row) + 1];
     const auto number = static_cast<std::int32_t>(row);
     if (end - begin <= segment_edges) {

@@ -30,8 +30,10 @@ struct RowItems {
 /// Rows with more than this many edges are cut: enough for many warps, few enough to keep the tail of a launch short.
 inline constexpr std::int64_t default_segment_edges = 256;
 
-/// O(rows + segments). offsets has one entry more than there are rows.
-RowItems make_row_items(std::span<const std::int64_t> offsets, std::int64_t segment_edges = default_segment_edges);
+/// O(rows + segments). offsets has one entry more than there are rows; rows that are marked as `skipped`, if that is
+/// not empty, are left out.
+RowItems make_row_items(std::span<const std::int64_t> offsets, std::int64_t segment_edges = default_segment_edges,
+                        std::span<const std::uint8_t> skipped = {});
 
 /// The same where kernels can read it.
 struct RowItemView {

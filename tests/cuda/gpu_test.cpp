@@ -1,6 +1,10 @@
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "bough/core/memory.h"
+#include "bough/graph/graph_generator.h"
+#include "bough/graph/plan.h"
 #include "bough/ops/activation.h"
 #include "bough/ops/arithmetic.h"
 #include "bough/ops/dropout.h"
@@ -11,6 +15,7 @@
 #include "bough/ops/matmul.h"
 #include "tests/cuda/same_as_cpu.h"
 #include "tests/kernels/graph_attention_cases.h"
+#include "tests/support/errors.h"
 
 /// Graph and dense operations on a GPU, against the CPU.
 namespace bough {
@@ -61,6 +66,35 @@ TEST_F(Gpu, AttentionTakesEveryOption) {
       expect_same_as_cpu(attention_case(with_types(zoo::random_graph(15, 150, 2), 4), dtype, {2, 64, 12}, extras));
     }
   }
+}
+
+/// A graph whose plan has tiles of every kind, and relations.
+Graph partition_graph() {
+  return generators().make("bpt", {{"k", 4}, {"alignment", "pair"}})->build({.length = 60, .causal = false}).graph;
+}
+
+TEST_F(Gpu, AttentionMatchesTheCpuWithTilesAndWithRows) {
+  ASSERT_GT(attention_plan_summary(partition_graph(), true).tiles, 0);
+  for (const AttentionKernel kernel : {AttentionKernel::automatic, AttentionKernel::tile, AttentionKernel::row}) {
+    for (const bool deterministic : {true, false}) {
+      for (const DType dtype : {DType::float32, DType::float64}) {
+        AttentionCase c = attention_case(partition_graph(), dtype, {2, 12, 8}, {.relation_keys = true});
+        c.options.kernel = kernel;
+        c.options.deterministic = deterministic;
+        expect_same_as_cpu(c);
+      }
+    }
+  }
+}
+
+TEST_F(Gpu, AttentionTilesNameTheirWidestHeads) {
+  AttentionCase c = attention_case(partition_graph(), DType::float64, {1, 33, 8});
+  for (Tensor* tensor : test::tensors_of(c)) *tensor = tensor->to(Device::cuda());
+  EXPECT_NO_THROW(test::attend(c)) << "rows take them";
+  c.options.kernel = AttentionKernel::tile;
+  EXPECT_EQ(test::error_message<DeviceError>([&] { test::attend(c); }),
+            "[graph_attention] tiles take heads of up to 32 features on a GPU, these have 33; leave the choice to "
+            "AttentionKernel::automatic");
 }
 
 TEST_F(Gpu, ComposedAttentionAndItsWeightsMatchTheCpu) {

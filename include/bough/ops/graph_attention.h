@@ -27,6 +27,9 @@ struct GraphAttentionOptions {
   double dropout = 0;                ///< in [0, 1): share of attention weights set to 0, the others grow to make up
   RandomGenerator* generator = nullptr;  ///< gives dropout its stream; default: default_generator()
   AttentionKernel kernel = AttentionKernel::automatic;
+  /// False: on a GPU, gradients of k, v and relation tables are added up in one pass by atomic additions, which takes
+  /// less memory and traffic; they then differ by rounding from run to run. Changes nothing on the CPU.
+  bool deterministic = true;
 };
 
 /// Every destination attends to the sources of its in-edges:
@@ -42,7 +45,7 @@ struct GraphAttentionOptions {
 /// for every kernel and number of threads, and not stored.
 /// Gradients to q, k, v and all tables, biases and weights. Saves its inputs, the result and one number per destination
 /// and head; scores are computed again in backward, so nothing of size E x H or E x D is ever made.
-/// O(E H (D + Dv)). Bitwise equal for any number of threads. Uses a plan of the graph that is made on first use and
+/// O(E H (D + Dv)). Bitwise equal for any number of threads, and from run to run on a GPU. Uses a plan of the graph that is made on first use and
 /// kept by it: see bough/graph/plan.h.
 Tensor graph_attention(const Graph& graph, const Tensor& q, const Tensor& k, const Tensor& v,
                        const GraphAttentionOptions& options = {});
