@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
+#include <vector>
 
 #include "bough/core/errors.h"
-#include "kernels/simt/attention_cost.h"
+#include "graph/plan/attention_plan.h"
+#include "kernels/simt/attention_tile_plan.h"
 
 namespace bough::bench {
 namespace {
@@ -44,19 +47,34 @@ const GpuModel& gpu_model(const std::string& name) {
 
 void report_attention_bounds(const GpuModel& gpu, const std::string& pattern, const Graph& graph, bool relations,
                              const Report& report) {
-  const simt::AttentionSize by_destination{.rows = graph.num_dst(),
-                                           .edges = graph.num_edges(),
-                                           .heads = 8,
-                                           .width = 64,
-                                           .value_width = 64,
-                                           .relation_keys = relations};
-  simt::AttentionSize by_source = by_destination;
+  const simt::AttentionSize all{.rows = graph.num_dst(),
+                                .edges = graph.num_edges(),
+                                .heads = 8,
+                                .width = 64,
+                                .value_width = 64,
+                                .relation_keys = relations};
+  const auto plan = attention_plan(graph, relations);
+  // Rows that no tile has; all of their edges by source are left to rows too.
+  simt::AttentionSize by_destination = all, by_source = all;
   by_source.rows = graph.num_src();
-  const std::array<std::pair<const char*, simt::AttentionCost>, 4> kernels{
-      {{"forward", forward_cost(by_destination)},
-       {"delta", delta_cost(by_destination)},
-       {"to destinations", to_destinations_cost(by_destination)},
-       {"to sources", to_sources_cost(by_source)}}};
+  if (plan->has_tiles()) {
+    by_destination.rows = plan->summary.rows_left;
+    by_destination.edges = by_source.edges = plan->summary.row_edges;
+  }
+  std::vector<std::pair<const char*, simt::AttentionCost>> kernels;
+  if (plan->has_tiles()) {
+    const simt::TileCounts tiles =
+        count_tiles(simt::make_attention_tile_plan(*plan, simt::columns_and_heads_held / all.heads));
+    kernels.emplace_back("forward, tiles", tile_forward_cost(tiles, all));
+    kernels.emplace_back("backward, tiles", tile_backward_cost(tiles, all));
+    kernels.emplace_back("backward, sums of tiles", tile_sums_cost(tiles, all));
+  }
+  if (by_destination.edges > 0) {
+    kernels.emplace_back("forward, rows", forward_cost(by_destination));
+    kernels.emplace_back("backward, rows to destinations", to_destinations_cost(by_destination));
+  }
+  kernels.emplace_back("backward, rows to sources", to_sources_cost(by_source));
+  kernels.emplace_back("backward, delta", delta_cost(all));
   for (const auto& [name, cost] : kernels) {
     const Bound bound = bound_of(gpu, cost);
     const double sectors = cost.load_sectors + cost.store_sectors;
