@@ -68,11 +68,12 @@ void SharedMemory::write(std::int64_t index, const Moment& now, const std::sourc
 
 void GlobalWrites::refuse(const char* access, const Write& before, std::int64_t block, const Moment& now,
                           const std::source_location& site) {
-  throw KernelFault(site_name(site),
-                    fmt::format("thread {} of block {} {} global memory that thread {} of block {} {} at {} in the same "
-                                "launch",
-                                now.thread, block, access, before.moment.thread, before.block,
-                                before.atomic ? "adds to" : "writes", site_name(before.site)));
+  throw KernelFault(
+      site_name(site),
+      fmt::format("thread {} of block {} {} global memory that thread {} of block {} {} at {} in the same "
+                  "launch",
+                  now.thread, block, access, before.moment.thread, before.block, before.atomic ? "adds to" : "writes",
+                  site_name(before.site)));
 }
 
 void GlobalWrites::read(const void* address, std::int64_t block, const Moment& now, const std::source_location& site) {

@@ -7,8 +7,8 @@ namespace bough::emulator {
 
 /// Memory traffic of a launch as the hardware counts it. A request is one load or store that a warp executes together.
 struct Traffic {
-  std::int64_t load_requests = 0, load_sectors = 0;    ///< of 32 bytes in global memory
-  std::int64_t store_requests = 0, store_sectors = 0;  ///< the same
+  std::int64_t load_requests = 0, load_sectors = 0;      ///< of 32 bytes in global memory
+  std::int64_t store_requests = 0, store_sectors = 0;    ///< the same
   std::int64_t atomic_requests = 0, atomic_sectors = 0;  ///< the same; each is a read and a write in the cache
   std::int64_t shared_requests = 0;
   std::int64_t bank_conflicts = 0;  ///< passes over shared memory beyond those that the width of the access needs

@@ -45,8 +45,8 @@ struct GraphAttentionOptions {
 /// for every kernel and number of threads, and not stored.
 /// Gradients to q, k, v and all tables, biases and weights. Saves its inputs, the result and one number per destination
 /// and head; scores are computed again in backward, so nothing of size E x H or E x D is ever made.
-/// O(E H (D + Dv)). Bitwise equal for any number of threads, and from run to run on a GPU. Uses a plan of the graph that is made on first use and
-/// kept by it: see bough/graph/plan.h.
+/// O(E H (D + Dv)). Bitwise equal for any number of threads, and from run to run on a GPU. Uses a plan of the graph
+/// that is made on first use and kept by it: see bough/graph/plan.h.
 Tensor graph_attention(const Graph& graph, const Tensor& q, const Tensor& k, const Tensor& v,
                        const GraphAttentionOptions& options = {});
 
