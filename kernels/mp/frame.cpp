@@ -5,6 +5,7 @@
 
 #include <ranges>
 
+#include "bough/mp/adjacency.h"
 #include "bough/ops/gsddmm.h"
 #include "bough/ops/gspmm.h"
 #include "kernels/mp/general_path.h"
@@ -15,11 +16,6 @@ namespace bough {
 namespace {
 
 const char* kind_of(Target target) { return target == Target::edge ? "edge" : "node"; }
-
-std::int64_t rows_in(const Graph& graph, Target target) {
-  if (target == Target::edge) return graph.num_edges();
-  return target == Target::source ? graph.num_src() : graph.num_dst();
-}
 
 /// A message by the name a built-in reduction asks for; one without a name serves every reduction.
 const Tensor& field(const Fields& messages, const std::string& name) {
@@ -67,9 +63,10 @@ const Tensor& Frame::column(Target target, const std::string& name) const {
                                           fmt::join(known, ", ")));
   }
   const Tensor& values = columns(*this, target).at(name);
-  if (values.rank() == 0 || values.size(0) != rows_in(graph_, target)) {
-    throw ShapeError("Frame", fmt::format("feature '{}' {} must have one row for each {}, the graph has {}", name,
-                                          to_string(values.shape()), name_of(target), rows_in(graph_, target)));
+  if (values.rank() == 0 || values.size(0) != mp::rows_of_target(graph_, target)) {
+    throw ShapeError("Frame",
+                     fmt::format("feature '{}' {} must have one row for each {}, the graph has {}", name,
+                                 to_string(values.shape()), name_of(target), mp::rows_of_target(graph_, target)));
   }
   return values;
 }
@@ -140,12 +137,7 @@ Fields Frame::messages_of(const mp::Selection& selection, const MessageFunction&
                                    {.lhs = built_in->lhs_target, .rhs = built_in->rhs_target})}};
   }
   Fields messages = message(EdgeBatch(*this, selection));
-  for (const auto& [name, values] : messages) {
-    if (values.rank() == 0 || values.size(0) != selection.graph.num_edges()) {
-      throw ShapeError("message function", fmt::format("must give one row for each of {} edges, it gave {}",
-                                                       selection.graph.num_edges(), to_string(values.shape())));
-    }
-  }
+  mp::require_rows("message function", messages, selection.graph.num_edges(), "edges");
   return messages;
 }
 
@@ -180,23 +172,36 @@ void Frame::pass(const mp::Selection& selection, const MessageFunction& message,
 }
 
 void Frame::write(Target target, const mp::RowIds& rows, const Fields& results, const std::string& out) {
+  Fields written;
   for (const auto& [name, values] : results) {
     if (name.empty() == out.empty()) {
       throw ConfigError("Frame", name.empty()
                                      ? "the function gave one tensor without a name; pass the name of its result"
                                      : fmt::format("the result is named '{}' already; do not pass '{}'", name, out));
     }
-    Tensor& column = columns(*this, target)[name.empty() ? out : name];
+    const std::string& column_name = name.empty() ? out : name;
     if (!rows.defined()) {
-      column = values;
+      written[column_name] = values;
       continue;
     }
-    const Shape shape = values.shape().with(0, rows_in(graph_, target));
-    const bool fits = column.defined() && column.shape() == shape && column.dtype() == values.dtype();
-    column =
-        replace_rows(fits ? column : zeros(shape, values.dtype(), values.device()), rows.on(values.device()), values);
+    const Shape shape = values.shape().with(0, mp::rows_of_target(graph_, target));
+    const Tensor before = has(target, column_name) ? columns(*this, target).at(column_name) : Tensor{};
+    const bool fits = before.defined() && before.shape() == shape && before.dtype() == values.dtype();
+    written[column_name] =
+        replace_rows(fits ? before : zeros(shape, values.dtype(), values.device()), rows.on(values.device()), values);
   }
+  for (auto& [name, values] : written) columns(*this, target)[name] = std::move(values);
 }
+
+namespace {
+
+Fields results_of(const NodeFunction& function, const NodeBatch& nodes) {
+  Fields results = function(nodes);
+  mp::require_rows("node function", results, nodes.size(), "nodes");
+  return results;
+}
+
+}  // namespace
 
 void Frame::apply_edges(const MessageFunction& function, const std::string& out) {
   write(Target::edge, {}, messages_of(mp::select_all(graph_), function), out);
@@ -209,13 +214,14 @@ void Frame::apply_edges(const IdArray& edges, const MessageFunction& function, c
 }
 
 void Frame::apply_nodes(const NodeFunction& function, const std::string& out) {
-  write(Target::destination, {}, function(NodeBatch(*this, arange(graph_.num_dst(), DType::int32, device()))), out);
+  const Tensor all = arange(graph_.num_dst(), DType::int32, device());
+  write(Target::destination, {}, results_of(function, NodeBatch(*this, all)), out);
 }
 
 void Frame::apply_nodes(const IdArray& nodes, const NodeFunction& function, const std::string& out) {
   mp::require_distinct("apply_nodes", "node", nodes, graph_.num_dst());
   const mp::RowIds ids(nodes.span());
-  write(Target::destination, ids, function(NodeBatch(*this, ids.on(device()))), out);
+  write(Target::destination, ids, results_of(function, NodeBatch(*this, ids.on(device()))), out);
 }
 
 void Frame::update_all(const MessageFunction& message, const ReduceFunction& reduce, const std::string& out) {
@@ -232,17 +238,22 @@ void Frame::send(const IdArray& edges, const MessageFunction& message) {
   waiting_.put(edges.span(), messages_of(mp::select_edges(graph_, edges), message));
 }
 
+void Frame::receive(const mp::Selection& selection, std::span<const std::int32_t> edges, const ReduceFunction& reduce,
+                    const std::string& out) {
+  const Fields messages = waiting_.read(edges);
+  write(Target::destination, selection.receivers, reduced(selection, messages, reduce), out);
+  waiting_.remove(edges);
+}
+
 void Frame::recv(const ReduceFunction& reduce, const std::string& out) {
   const Tensor all = arange(graph_.num_edges(), DType::int32);
-  const Fields messages = waiting_.take(std::as_const(all).span<std::int32_t>());
-  write(Target::destination, {}, reduced(mp::select_all(graph_), messages, reduce), out);
+  receive(mp::select_all(graph_), all.span<std::int32_t>(), reduce, out);
 }
 
 void Frame::recv(const IdArray& nodes, const ReduceFunction& reduce, const std::string& out) {
   mp::require_distinct("recv", "node", nodes, graph_.num_dst());
   const mp::Selection selection = mp::select_into(graph_, nodes);
-  const Fields messages = waiting_.take(selection.edge_ids.host());
-  write(Target::destination, selection.receivers, reduced(selection, messages, reduce), out);
+  receive(selection, selection.edge_ids.host(), reduce, out);
 }
 
 std::int64_t Frame::num_waiting() const { return waiting_.count(); }

@@ -49,12 +49,15 @@ Tensor as_mailbox(const Tensor& messages, std::int64_t nodes, std::int64_t degre
 }
 
 void add_results(Parts& results, const Fields& fields, std::int64_t nodes) {
+  require_rows("reduce function", fields, nodes, "nodes");
   for (const auto& [name, values] : fields) {
-    if (values.rank() == 0 || values.size(0) != nodes) {
-      throw ShapeError("reduce function", fmt::format("must give one row for each of {} nodes, it gave {}", nodes,
-                                                      to_string(values.shape())));
+    std::vector<Tensor>& parts = results[name];
+    if (!parts.empty() && row_shape(values.shape()) != row_shape(parts[0].shape())) {
+      throw ShapeError("reduce function",
+                       fmt::format("must give rows of one shape for every number of messages, it gave {} and {}",
+                                   to_string(parts[0].shape()), to_string(values.shape())));
     }
-    results[name].push_back(values);
+    parts.push_back(values);
   }
 }
 

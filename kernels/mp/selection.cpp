@@ -18,6 +18,15 @@ void require_distinct(std::string_view where, std::string_view what, const IdArr
   }
 }
 
+void require_rows(std::string_view where, const Fields& fields, std::int64_t count, std::string_view things) {
+  if (fields.empty()) throw ConfigError(where, "gave no fields; it must return a Tensor or Fields with at least one");
+  for (const auto& [name, values] : fields) {
+    if (values.defined() && values.rank() > 0 && values.size(0) == count) continue;
+    throw ShapeError(where, fmt::format("must give one row for each of {} {}, it gave {}", count, things,
+                                        values.defined() ? to_string(values.shape()) : "an undefined tensor"));
+  }
+}
+
 Selection select_all(const Graph& graph) { return {graph, {}, {}}; }
 
 Selection select_into(const Graph& graph, const IdArray& nodes) {

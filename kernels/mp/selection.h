@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "bough/graph/graph.h"
+#include "bough/mp/batches.h"
 #include "kernels/mp/row_ids.h"
 
 namespace bough::mp {
@@ -24,5 +25,9 @@ Selection select_all(const Graph& graph);
 Selection select_into(const Graph& graph, const IdArray& nodes);
 /// Some edges, received by their destinations in ascending order.
 Selection select_edges(const Graph& graph, const IdArray& edges);
+
+/// What a function of the user's own gave: ConfigError if that is nothing, ShapeError unless every field has `count`
+/// rows, one for each of the things it was asked about.
+void require_rows(std::string_view where, const Fields& fields, std::int64_t count, std::string_view things);
 
 }  // namespace bough::mp

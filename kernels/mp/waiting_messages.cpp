@@ -46,7 +46,7 @@ void WaitingMessages::require_waiting(std::span<const std::int32_t> edges) const
   }
 }
 
-Fields WaitingMessages::take(std::span<const std::int32_t> edges) {
+Fields WaitingMessages::read(std::span<const std::int32_t> edges) const {
   require_waiting(edges);
   // The batches involved, one after the other, and where each begins.
   std::vector<std::int32_t> involved;
@@ -77,16 +77,19 @@ Fields WaitingMessages::take(std::span<const std::int32_t> edges) {
     row_of_edge.push_back(static_cast<std::int32_t>(begin[static_cast<std::size_t>(place.batch)]) + place.row);
   }
   const mp::RowIds index(std::move(row_of_edge));
-  Fields taken;
+  Fields messages;
   for (const auto& [name, tensors] : parts) {
-    taken[name] = mp::rows_at(tensors.size() == 1 ? tensors[0] : concatenate(tensors, 0), index);
+    messages[name] = mp::rows_at(tensors.size() == 1 ? tensors[0] : concatenate(tensors, 0), index);
   }
+  return messages;
+}
+
+void WaitingMessages::remove(std::span<const std::int32_t> edges) {
   for (const std::int32_t edge : edges) {
     Place& place = places_[static_cast<std::size_t>(edge)];
     leave(place);
     place.batch = received;
   }
-  return taken;
 }
 
 }  // namespace bough

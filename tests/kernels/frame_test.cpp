@@ -185,6 +185,29 @@ TEST(Frame, ReceivingTwiceOrWhatWasNeverSentIsAnError) {
               AllOf(HasSubstr("edge 0"), HasSubstr("received before")));
 }
 
+TEST(Frame, AReductionThatFailsLeavesTheMessagesWaiting) {
+  Frame frame = small_frame();
+  frame.send(fn::copy_u("h", "m"));
+  const auto fails = [](const Mailbox&) -> Tensor { throw std::runtime_error("of the user's own"); };
+  EXPECT_THROW(frame.recv(fails, "out"), std::runtime_error);
+  EXPECT_THROW(frame.recv({2}, fails, "out"), std::runtime_error);
+  EXPECT_THROW(frame.recv({2}, fn::sum("another", "out")), GraphError);
+  EXPECT_FALSE(frame.has_node("out"));
+  EXPECT_EQ(frame.num_waiting(), 3);
+  frame.recv(fn::sum("m", "out"));
+  expect_close(frame.node("out"), {0, 0, 3, 4, 0});
+}
+
+TEST(Frame, AFunctionWhoseSecondResultDoesNotFitWritesNoneOfThem) {
+  Frame frame = small_frame();
+  const auto two = [](const NodeBatch& nodes) {
+    return Fields{{"first", nodes.node("h")}, {"second", ones({nodes.size() + 1})}};
+  };
+  EXPECT_THROW(frame.apply_nodes(two), ShapeError);
+  EXPECT_THROW(frame.apply_nodes({0, 3}, two), ShapeError);
+  EXPECT_FALSE(frame.has_node("first"));
+}
+
 TEST(Frame, NodesWithoutInEdgesReceiveZeros) {
   Frame frame = small_frame();
   frame.send(fn::copy_u("h", "m"));
@@ -321,6 +344,29 @@ TEST(Frame, SaysWhatIsMissingOrDoesNotFit) {
                 });
               }),
               AllOf(HasSubstr("same fields"), HasSubstr("many")));
+  EXPECT_THAT(failure([&] {
+                frame.update_all(
+                    copy_source,
+                    [](const Mailbox& m) {
+                      return ones({m.size(), m.degree()});
+                    },
+                    "out");
+              }),
+              AllOf(HasSubstr("one shape"), HasSubstr("[1, 1]"), HasSubstr("[1, 2]")));
+  EXPECT_THAT(failure([&] {
+                frame.apply_nodes(
+                    {1, 2},
+                    [](const NodeBatch&) {
+                      return ones({1, 3});
+                    },
+                    "out");
+              }),
+              AllOf(HasSubstr("2 nodes"), HasSubstr("[1, 3]")));
+  EXPECT_THAT(failure([&] { frame.apply_nodes([](const NodeBatch&) { return ones({}); }, "out"); }),
+              AllOf(HasSubstr("5 nodes"), HasSubstr("[]")));
+  EXPECT_THAT(failure([&] { frame.apply_edges([](const EdgeBatch&) { return Tensor(); }, "out"); }),
+              AllOf(HasSubstr("3 edges"), HasSubstr("undefined")));
+  EXPECT_THAT(failure([&] { frame.send([](const EdgeBatch&) { return Fields{}; }); }), HasSubstr("no fields"));
   frame.node("short") = ones({2});
   EXPECT_THAT(failure([&] { frame.update_all(fn::copy_u("short", "m"), fn::sum("m", "out")); }),
               AllOf(HasSubstr("'short'"), HasSubstr("[2]"), HasSubstr("5")));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -14,7 +15,9 @@ namespace bough {
 /// computes messages, which wait on their edges; receiving reduces the messages of each node's in-edges into a feature
 /// and takes them off the edges. pull, push, send_and_recv and update_all do both at once, and with a built-in message
 /// and reduction (see fn.h) as one fused operation. Everything is differentiable, also through functions of the user's
-/// own. Features that are written are replaced, never changed in place: tensors read before keep their values.
+/// own. Features that are written are replaced, never changed in place: tensors read before keep their values. A call
+/// that fails, also by an exception from such a function, writes nothing and leaves waiting messages where they are;
+/// prop_nodes and prop_edges keep what their earlier steps wrote.
 ///
 /// Where nodes are chosen, only their rows of the written feature change; a feature that did not exist, or exists with
 /// another row shape or type, starts from zeros. A node that receives nothing gets zeros. Nodes and edges are chosen by
@@ -91,6 +94,8 @@ class Frame {
   Fields reduced(const mp::Selection& selection, const Fields& messages, const ReduceFunction& reduce) const;
   void pass(const mp::Selection& selection, const MessageFunction& message, const ReduceFunction& reduce,
             const std::string& out);
+  void receive(const mp::Selection& selection, std::span<const std::int32_t> edges, const ReduceFunction& reduce,
+               const std::string& out);
   /// Puts results into columns: of all rows, or of those in `rows`.
   void write(Target target, const mp::RowIds& rows, const Fields& results, const std::string& out);
 

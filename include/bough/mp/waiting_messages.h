@@ -15,9 +15,11 @@ class WaitingMessages {
 
   /// Row i of each field is the message of edges[i]; a message that waits on the edge already is replaced.
   void put(std::span<const std::int32_t> edges, Fields messages);
-  /// The messages of these edges, row i for edges[i]; they no longer wait. GraphError, and nothing is taken, if an edge
-  /// carries none, or if their messages have different fields.
-  Fields take(std::span<const std::int32_t> edges);
+  /// The messages of these edges, row i for edges[i]; they go on waiting. GraphError if an edge carries none, or if
+  /// their messages have different fields.
+  Fields read(std::span<const std::int32_t> edges) const;
+  /// The messages of these edges, which carry one each, have been received.
+  void remove(std::span<const std::int32_t> edges);
   std::int64_t count() const { return count_; }
 
  private:
