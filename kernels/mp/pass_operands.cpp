@@ -67,13 +67,6 @@ FeatureLayout PassOperands::gradient_layout(std::size_t i) const {
   return line_up(common_, shapes);
 }
 
-bool PassOperands::any_broadcast(const FeatureLayout& layout) const {
-  for (std::size_t i = 0; i < count(); ++i) {
-    if (layout.participants[i + 1].step == 0) return true;
-  }
-  return false;
-}
-
 void PassOperands::forget_tensors() {
   for (Side& side : sides_) side.tensor = {};
 }

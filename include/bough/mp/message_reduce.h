@@ -137,17 +137,17 @@ class MessageReduction {
     return copy;
   }
 
-  /// Calls f(operands) with the steps of the layout as types where at most one operand lacks the inner axis: that is
-  /// what people write, and every combination costs code.
+  /// Calls f(operands), which are participants `first`, first + 1, ... of the layout, with their steps as types where
+  /// at most one of them lacks the inner axis: that is what people write, and every combination costs code.
   template <typename T, typename F>
-  static void with_steps(const FeatureLayout& layout, const PassOperands& operands, const F& f) {
+  void with_steps(const FeatureLayout& layout, std::size_t first, Direction direction, const F& f) const {
     const auto with = [&]<int... Steps>(std::integer_sequence<int, Steps...>) {
       [&]<std::size_t... I>(std::index_sequence<I...>) {
-        f(std::make_tuple(operands.operand<T, Steps>(I, layout.participants[I], Direction::by_destination)...));
+        f(std::make_tuple(operands_.operand<T, Steps>(I, layout.participants[first + I], direction)...));
       }
       (std::make_index_sequence<N>{});
     };
-    const auto lacking = [&](std::size_t operand) { return layout.participants[operand].step == 0; };
+    const auto lacking = [&](std::size_t operand) { return layout.participants[first + operand].step == 0; };
     std::size_t count = 0, last = 0;
     for (std::size_t i = 0; i < N; ++i) {
       if (lacking(i)) ++count, last = i;
@@ -180,7 +180,7 @@ class MessageReduction {
     const RowResults<T> results{result.data<T>(), features.width,
                                 winners.defined() ? winners.data<std::int32_t>() : nullptr,
                                 static_cast<T>(options_.empty_value)};
-    with_steps<T>(layout, operands_, [&]<typename... Operands>(const std::tuple<Operands...>& operands) {
+    const auto reduce = [&]<typename... Operands>(const std::tuple<Operands...>& operands) {
       const EdgeKernel<T, 1, Message, Operands...> kernel{message_, operands, features.offsets.data()};
       const Schedule schedule = make_schedule(*plan, layout, features, options_.strategy);
       const Adjacency edges = edges_by(graph_, Direction::by_destination);
@@ -191,7 +191,8 @@ class MessageReduction {
         }
       }
       RowReduction<false, T, decltype(kernel), Reduce>(edges, kernel, reduce_, results).run(*plan, schedule);
-    });
+    };
+    with_steps<T>(layout, 0, Direction::by_destination, reduce);
   }
 
   Gradients backward(const BackwardCall& call) const {
@@ -225,29 +226,23 @@ class MessageReduction {
     const auto& full = layout.participants[0];
     const Operand<T, 1> flowing{gradient.data<T>(), full.width, end, full.offsets.data()};
 
-    const auto run = [&]<int Step>(std::integral_constant<int, Step>) {
-      const auto values = [&]<std::size_t... J>(std::index_sequence<J...>) {
-        return std::make_tuple(operands_.template operand<T, Step>(J, layout.participants[J + 1], direction)...);
-      }
-      (std::make_index_sequence<N>{});
+    const auto run = [&]<typename... Operands>(const std::tuple<Operands...>& values) {
+      // The gradient has the shape of its operand, so it lacks the inner axis where that does.
+      constexpr int step = std::tuple_element_t<I, std::tuple<Operands...>>::step;
       if constexpr (Selects<Reduce>) {
         const Operand<std::int32_t, 1> winners{known.data<std::int32_t>(), full.width, end, full.offsets.data()};
-        add_up<T, I, Step>(FromWinner<SumChain<Message, I>>{{message_}},
+        add_up<T, I, step>(FromWinner<SumChain<Message, I>>{{message_}},
                            std::tuple_cat(std::make_tuple(flowing, winners), values), layout, direction, result);
       } else if constexpr (HasDerivative<Reduce, T>) {
         const Operand<T, 1> results{known.data<T>(), full.width, end, full.offsets.data()};
-        add_up<T, I, Step>(DerivativeChain<Message, Reduce, I>{message_, reduce_},
+        add_up<T, I, step>(DerivativeChain<Message, Reduce, I>{message_, reduce_},
                            std::tuple_cat(std::make_tuple(flowing, results), values), layout, direction, result);
       } else {
-        add_up<T, I, Step>(SumChain<Message, I>{message_}, std::tuple_cat(std::make_tuple(flowing), values), layout,
+        add_up<T, I, step>(SumChain<Message, I>{message_}, std::tuple_cat(std::make_tuple(flowing), values), layout,
                            direction, result);
       }
     };
-    if (operands_.any_broadcast(layout)) {
-      run(std::integral_constant<int, any_step>{});
-    } else {
-      run(std::integral_constant<int, 1>{});
-    }
+    with_steps<T>(layout, 1, direction, run);
     return result;
   }
 

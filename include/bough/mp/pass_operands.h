@@ -33,8 +33,6 @@ class PassOperands {
   FeatureLayout layout() const;
   /// The gradient of the result, the operands, and the gradient of operand i.
   FeatureLayout gradient_layout(std::size_t i) const;
-  /// Whether an operand of a gradient layout lacks the inner axis.
-  bool any_broadcast(const FeatureLayout& layout) const;
 
   template <typename T, int Step>
   Operand<T, Step> operand(std::size_t i, const FeatureLayout::Participant& features, Direction direction) const {
