@@ -217,8 +217,9 @@ void run_attention(const Options& options, const Report& report) {
     benchmark.measure_plan(pattern);
   }
   if (!options.gpu.empty()) return;
-  for (const Pass pass : {Pass::forward, Pass::both}) benchmark.compare_lengths(4, pass);
-  benchmark.compare_lengths(64, Pass::forward);
+  for (const std::int64_t k : {4, 64}) {
+    for (const Pass pass : {Pass::forward, Pass::both}) benchmark.compare_lengths(k, pass);
+  }
 }
 
 }  // namespace bough::bench

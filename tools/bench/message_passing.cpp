@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -46,6 +47,10 @@ struct SourceTimesEdge {
   T operator()(T u, T e) const {
     return u * e;
   }
+  template <typename T>
+  std::array<T, 2> gradient(T u, T e) const {
+    return {e, u};
+  }
 };
 
 /// The measurements of one graph and one width of features.
@@ -69,43 +74,62 @@ class Group {
     both_ways("edge_softmax", [this] { return edge_softmax(graph_, e_); });
     segments();
     functor();
-    threads();
     general_path();
   }
 
  private:
   std::string case_name(const std::string& what) const { return name_ + " " + what; }
   bool wanted(const std::string& what) const { return selected(options_, case_name(what)); }
+  bool may_be_wanted(const std::string& what) const { return wanted(what) || wanted(two_threads(what)); }
 
-  void require_gradients(bool value) {
+  void clear_gradients() {
     for (Tensor* tensor : {&u_, &v_, &e_, &values_}) {
-      if (tensor->defined()) tensor->clear_grad(), tensor->set_requires_grad(value);
+      if (tensor->defined()) tensor->clear_grad();
     }
+  }
+  void require_gradients(bool value) {
+    clear_gradients();
+    for (Tensor* tensor : {&u_, &v_, &e_, &values_}) {
+      if (tensor->defined()) tensor->set_requires_grad(value);
+    }
+  }
+
+  void compare(const std::string& what, const char* peer, FunctionRef<void()> ours, FunctionRef<void()> other) const {
+    const Times times = measure_both(options_, ours, other);
+    report_({.case_name = case_name(what), .milliseconds = times.ours, .peer = peer, .peer_milliseconds = times.peer});
+  }
+
+  static std::string two_threads(const std::string& what) { return "two_threads_" + what; }
+
+  /// The time of a call, and of two threads against one.
+  void time(const std::string& what, FunctionRef<void()> call) const {
+    if (wanted(what)) report_({.case_name = case_name(what), .milliseconds = measure(options_, call)});
+    if (!wanted(two_threads(what))) return;
+    const int before = num_threads();
+    compare(
+        two_threads(what), "one thread", [&] { set_num_threads(2), call(); }, [&] { set_num_threads(1), call(); });
+    set_num_threads(before);
+  }
+
+  /// Carries the gradient of a result back, as often as it is called.
+  auto backward_of(const Tensor& result) {
+    return [this, result, gradient = ones(result.shape())] {
+      clear_gradients();
+      result.backward({.gradient = gradient, .retain_graph = true});
+    };
   }
 
   template <typename F>
   void both_ways(const std::string& what, const F& forward) {
-    if (wanted(what)) {
-      require_gradients(false);
-      report_({.case_name = case_name(what), .milliseconds = measure(options_, forward)});
-    }
-    if (wanted(what + "_backward")) {
-      require_gradients(true);
-      const Tensor result = forward();
-      const Tensor gradient = ones(result.shape());
-      const double time = measure(options_, [&] {
-        for (Tensor* tensor : {&u_, &v_, &e_, &values_}) {
-          if (tensor->defined()) tensor->clear_grad();
-        }
-        result.backward({.gradient = gradient, .retain_graph = true});
-      });
-      report_({.case_name = case_name(what + "_backward"), .milliseconds = time});
-    }
+    time(what, forward);
+    if (!may_be_wanted(what + "_backward")) return;
+    require_gradients(true);
+    time(what + "_backward", backward_of(forward()));
     require_gradients(false);
   }
 
   void segments() {
-    if (!wanted("segment_sum") && !wanted("segment_sum_backward")) return;
+    if (!may_be_wanted("segment_sum") && !may_be_wanted("segment_sum_backward")) return;
     if (!fits_in_memory(graph_.num_edges(), width_)) return;
     values_ = randn({graph_.num_edges(), width_.heads, width_.width});
     const Tensor offsets = Tensor::from_span<std::int64_t>(graph_.csc().offsets, {graph_.num_dst() + 1});
@@ -114,45 +138,26 @@ class Group {
   }
 
   void functor() {
-    if (!wanted("functor_u_mul_e_sum")) return;
-    const Times times = measure_both(
-        options_, [&] { message_reduce<SourceTimesEdge>(graph_, {.source = u_, .edge = e_}); },
-        [&] { gspmm(graph_, BinaryOp::mul, ReduceOp::sum, u_, e_); });
-    report_({.case_name = case_name("functor_u_mul_e_sum"),
-             .milliseconds = times.ours,
-             .peer = "built-in",
-             .peer_milliseconds = times.peer});
-  }
-
-  /// Two threads against one.
-  void threads() {
-    if (!wanted("two_threads_u_mul_e_sum")) return;
-    const int before = num_threads();
-    const auto call = [&] { gspmm(graph_, BinaryOp::mul, ReduceOp::sum, u_, e_); };
-    const Times times = measure_both(
-        options_, [&] { set_num_threads(2), call(); }, [&] { set_num_threads(1), call(); });
-    set_num_threads(before);
-    report_({.case_name = case_name("two_threads_u_mul_e_sum"),
-             .milliseconds = times.ours,
-             .peer = "one thread",
-             .peer_milliseconds = times.peer});
+    const auto ours = [&] { return message_reduce<SourceTimesEdge>(graph_, {.source = u_, .edge = e_}); };
+    const auto built_in = [&] { return gspmm(graph_, BinaryOp::mul, ReduceOp::sum, u_, e_); };
+    const std::string forward = "functor_u_mul_e_sum", backward = forward + "_backward";
+    if (wanted(forward)) compare(forward, "built-in", ours, built_in);
+    if (!wanted(backward)) return;
+    require_gradients(true);
+    compare(backward, "built-in", backward_of(ours()), backward_of(built_in()));
+    require_gradients(false);
   }
 
   void general_path() {
     if (!wanted("general_copy_u_sum") || !fits_in_memory(graph_.num_edges(), width_)) return;
     Frame frame(graph_);
     frame.node("h") = u_;
-    const Times times = measure_both(
-        options_,
-        [&] {
-          frame.update_all([](const EdgeBatch& edges) { return edges.src("h"); },
-                           [](const Mailbox& mailbox) { return sum(mailbox.messages(), 1); }, "out");
-        },
-        [&] { frame.update_all(fn::copy_u("h", "m"), fn::sum("m", "out")); });
-    report_({.case_name = case_name("general_copy_u_sum"),
-             .milliseconds = times.ours,
-             .peer = "fused",
-             .peer_milliseconds = times.peer});
+    const auto general = [&] {
+      frame.update_all([](const EdgeBatch& edges) { return edges.src("h"); },
+                       [](const Mailbox& mailbox) { return sum(mailbox.messages(), 1); }, "out");
+    };
+    compare("general_copy_u_sum", "fused", general,
+            [&] { frame.update_all(fn::copy_u("h", "m"), fn::sum("m", "out")); });
   }
 
   const Options& options_;
