@@ -63,7 +63,8 @@ struct AttentionInputs {
 template <typename T>
 struct AttentionOutputs {
   HeadRows<T> out;
-  /// log of the sum of exponentials; +infinity where there is nothing to attend to, so that exp(score - it) is 0.
+  /// log of the sum of exponentials of scores, where the tiles may leave out what all scores of a row have in common;
+  /// +infinity where there is nothing to attend to, so that exp(score - it) is 0.
   HeadRows<T> log_sum;
 };
 

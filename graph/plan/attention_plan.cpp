@@ -176,6 +176,7 @@ std::string to_string(const AttentionPlanSummary& s) {
       "fill             {:.2f}\n"
       "edges in tiles   {} ({:.1f}%)\n"
       "left to rows     {} rows, {} edges\n"
+      "options          tiles take relation keys and dropout; a call with any other runs by rows\n"
       "rows in parts    {}\n"
       "windows          {} ({} sources)\n"
       "relation books   {} entries\n"

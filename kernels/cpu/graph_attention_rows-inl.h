@@ -131,6 +131,21 @@ HWY_INLINE void add_weighted_rows(D d, std::int64_t num_rows, const T* weights, 
 /// Which end of the edges a row of the compressed view is.
 enum class RowIs { destination, source };
 
+/// Calls f(row, begin, end, partial) for the rows of pieces [first, last) with the positions of their edges. With
+/// partial >= 0 they are some of the row's edges, and the result is that partial one.
+template <class F>
+HWY_INLINE void for_rows_of_pieces(const AttentionEdges& edges, std::int64_t first, std::int64_t last, const F& f) {
+  for (std::int64_t i = first; i < last; ++i) {
+    const RowPiece& piece = edges.schedule->pieces[static_cast<std::size_t>(i)];
+    const bool part = piece.partial >= 0;
+    for (std::int64_t row = piece.row_begin; row < piece.row_end; ++row) {
+      const auto r = static_cast<std::size_t>(row);
+      f(row, part ? piece.edge_begin : edges.view.offsets[r], part ? piece.edge_end : edges.view.offsets[r + 1],
+        static_cast<std::int64_t>(piece.partial));
+    }
+  }
+}
+
 /// A few consecutive edges of one row.
 struct EdgeChunk {
   static constexpr std::int64_t capacity = 32;

@@ -117,19 +117,13 @@ void attend_pieces(const AttentionEdges& edges, const AttentionInputs<T>& in, st
   const hn::ScalableTag<T> d;
   const Scratch<T> room(2 * in.heads * EdgeChunk::capacity + state_size(in));
   const RowState<T> state = state_at(in, room.data() + 2 * in.heads * EdgeChunk::capacity);
-  for (std::int64_t i = first; i < last; ++i) {
-    const RowPiece& piece = edges.schedule->pieces[static_cast<std::size_t>(i)];
-    if (piece.partial >= 0) {
-      attend_edges(d, edges, in, piece.row_begin, piece.edge_begin, piece.edge_end, room.data(),
-                   state_at(in, partials + piece.partial * state_size(in)));
-      continue;
-    }
-    for (std::int64_t row = piece.row_begin; row < piece.row_end; ++row) {
-      const auto r = static_cast<std::size_t>(row);
-      attend_edges(d, edges, in, row, edges.view.offsets[r], edges.view.offsets[r + 1], room.data(), state);
-      finish_row(d, in, row, state, result);
-    }
-  }
+  const auto attend = [&](std::int64_t row, std::int64_t begin, std::int64_t end, std::int64_t partial) {
+    const bool part = partial >= 0;
+    const RowState<T> used = part ? state_at(in, partials + partial * state_size(in)) : state;
+    attend_edges(d, edges, in, row, begin, end, room.data(), used);
+    if (!part) finish_row(d, in, row, used, result);
+  };
+  for_rows_of_pieces(edges, first, last, attend);
 }
 
 /// Puts the segments of a row together, in their order.
@@ -167,24 +161,19 @@ void weigh_pieces(const AttentionEdges& edges, const AttentionInputs<T>& in, std
   const hn::ScalableTag<T> d;
   const Scratch<T> scores(in.heads * EdgeChunk::capacity);
   EdgeChunk chunk;
-  for (std::int64_t i = first; i < last; ++i) {
-    const RowPiece& piece = edges.schedule->pieces[static_cast<std::size_t>(i)];
-    for (std::int64_t row = piece.row_begin; row < piece.row_end; ++row) {
-      const std::int64_t row_begin = edges.view.offsets[static_cast<std::size_t>(row)],
-                         row_end = edges.view.offsets[static_cast<std::size_t>(row) + 1];
-      const std::int64_t end = std::min(row_end, piece.edge_end);
-      for (std::int64_t e = std::max(row_begin, piece.edge_begin); e < end; e += EdgeChunk::capacity) {
-        load_chunk(edges, in, row_begin, e, end, chunk);
-        chunk_scores<RowIs::destination>(d, in, {}, row, chunk, scores.data());
-        for (std::int64_t h = 0; h < in.heads; ++h) {
-          for (std::int64_t j = 0; j < chunk.count; ++j) {
-            const T factor = in.edge_weights ? *in.edge_weights(chunk.edge_ids[j], h) : T{1};
-            *weights(chunk.edge_ids[j], h) = factor * std::exp(scores[h * EdgeChunk::capacity + j] - *log_sum(row, h));
-          }
+  for_rows_of_pieces(edges, first, last, [&](std::int64_t row, std::int64_t begin, std::int64_t end, std::int64_t) {
+    for (std::int64_t e = begin; e < end; e += EdgeChunk::capacity) {
+      load_chunk(edges, in, edges.view.offsets[static_cast<std::size_t>(row)], e, end, chunk);
+      chunk_scores<RowIs::destination>(d, in, {}, row, chunk, scores.data());
+      for (std::int64_t h = 0; h < in.heads; ++h) {
+        for (std::int64_t j = 0; j < chunk.count; ++j) {
+          const T factor = in.edge_weights ? *in.edge_weights(chunk.edge_ids[j], h) : T{1};
+          const T score = scores[h * EdgeChunk::capacity + j];
+          *weights(chunk.edge_ids[j], h) = factor == T{0} ? T{0} : factor * std::exp(score - *log_sum(row, h));
         }
       }
     }
-  }
+  });
 }
 
 RowFunctions<float> row_functions_float() {

@@ -55,7 +55,11 @@ void chunk_gradients(D d, const AttentionInputs<T>& in, const AttentionGradients
     for (std::int64_t j = 0; j < capacity; j += lanes) {
       const std::int64_t i = h * capacity + j;
       const auto a = simd::exp(d, hn::Sub(hn::LoadU(d, result.weights + i), hn::LoadU(d, log_sum + j)));
-      const auto p = in.edge_weights ? hn::Mul(a, hn::LoadU(d, factor + j)) : a;
+      auto p = a;
+      if (in.edge_weights) {  // a may be infinite where the weight is 0 and nothing comes of it
+        const auto weight = hn::LoadU(d, factor + j);
+        p = hn::IfThenZeroElse(hn::Eq(weight, hn::Zero(d)), hn::Mul(a, weight));
+      }
       auto kept = p, dp = hn::LoadU(d, result.d_scores + i);
       if (in.dropout.active()) {
         kept = hn::Mul(p, hn::LoadU(d, result.kept + i));
@@ -179,20 +183,14 @@ void to_destinations(const AttentionEdges& edges, const AttentionInputs<T>& in, 
   const std::int64_t size = in.heads * in.width;
   const Scratch<T> sum(size);
   const ChunkGradients<T> edge(in.heads);
-  for (std::int64_t i = first; i < last; ++i) {
-    const RowPiece& piece = edges.schedule->pieces[static_cast<std::size_t>(i)];
-    for (std::int64_t row = piece.row_begin; row < piece.row_end; ++row) {
-      const bool part = piece.partial >= 0;
-      const auto r = static_cast<std::size_t>(row);
-      const std::int64_t begin = part ? piece.edge_begin : edges.view.offsets[r],
-                         end = part ? piece.edge_end : edges.view.offsets[r + 1];
-      T* memory = part ? partials + piece.partial * size : sum.data();
-      std::fill(memory, memory + size, T{0});
-      const HeadRows<T> d_q = heads_at(memory, in.width, static_cast<bool>(gradients.q));
-      gradients_of_destination(d, edges, in, row, begin, end, edge, gradients, tables, d_q);
-      if (!part) write_heads(d, in.heads, in.width, in.scale, d_q, gradients.q, row, false);
-    }
-  }
+  const auto to_destination = [&](std::int64_t row, std::int64_t begin, std::int64_t end, std::int64_t partial) {
+    T* memory = partial >= 0 ? partials + partial * size : sum.data();
+    std::fill(memory, memory + size, T{0});
+    const HeadRows<T> d_q = heads_at(memory, in.width, static_cast<bool>(gradients.q));
+    gradients_of_destination(d, edges, in, row, begin, end, edge, gradients, tables, d_q);
+    if (partial < 0) write_heads(d, in.heads, in.width, in.scale, d_q, gradients.q, row, false);
+  };
+  for_rows_of_pieces(edges, first, last, to_destination);
 }
 
 template <typename T>
@@ -202,24 +200,18 @@ void to_sources(const AttentionEdges& edges, const AttentionInputs<T>& in, std::
   const std::int64_t size = in.heads * (in.width + in.value_width);
   const Scratch<T> sum(size);
   const ChunkGradients<T> edge(in.heads);
-  for (std::int64_t i = first; i < last; ++i) {
-    const RowPiece& piece = edges.schedule->pieces[static_cast<std::size_t>(i)];
-    for (std::int64_t row = piece.row_begin; row < piece.row_end; ++row) {
-      const bool part = piece.partial >= 0;
-      const auto r = static_cast<std::size_t>(row);
-      const std::int64_t begin = part ? piece.edge_begin : edges.view.offsets[r],
-                         end = part ? piece.edge_end : edges.view.offsets[r + 1];
-      if (begin == end && accumulate) continue;
-      T* memory = part ? partials + piece.partial * size : sum.data();
-      std::fill(memory, memory + size, T{0});
-      const HeadRows<T> d_k = heads_at(memory, in.width, static_cast<bool>(gradients.k)),
-                        d_v = heads_at(memory + in.heads * in.width, in.value_width, static_cast<bool>(gradients.v));
-      gradients_of_source(d, edges, in, row, begin, end, edge, gradients, d_k, d_v);
-      if (part) continue;
-      write_heads(d, in.heads, in.width, in.scale, d_k, gradients.k, row, accumulate);
-      write_heads(d, in.heads, in.value_width, T{1}, d_v, gradients.v, row, accumulate);
-    }
-  }
+  const auto to_source = [&](std::int64_t row, std::int64_t begin, std::int64_t end, std::int64_t partial) {
+    if (begin == end && accumulate) return;
+    T* memory = partial >= 0 ? partials + partial * size : sum.data();
+    std::fill(memory, memory + size, T{0});
+    const HeadRows<T> d_k = heads_at(memory, in.width, static_cast<bool>(gradients.k)),
+                      d_v = heads_at(memory + in.heads * in.width, in.value_width, static_cast<bool>(gradients.v));
+    gradients_of_source(d, edges, in, row, begin, end, edge, gradients, d_k, d_v);
+    if (partial >= 0) return;
+    write_heads(d, in.heads, in.width, in.scale, d_k, gradients.k, row, accumulate);
+    write_heads(d, in.heads, in.value_width, T{1}, d_v, gradients.v, row, accumulate);
+  };
+  for_rows_of_pieces(edges, first, last, to_source);
 }
 
 RowGradientFunctions<float> row_gradient_functions_float() { return {to_destinations<float>, to_sources<float>}; }

@@ -40,6 +40,7 @@ void score_gradient(Cuda gpu, const Graph& graph, mp::Direction direction, Rows<
 }  // namespace
 
 Tensor edge_softmax(const Graph& graph, const Tensor& scores, const EdgeSoftmaxOptions& options) {
+  if (!scores.defined()) throw ShapeError("edge_softmax", "scores is undefined; it was never given a value");
   if (scores.rank() == 0 || scores.size(0) != graph.num_edges()) {
     throw ShapeError("edge_softmax", fmt::format("scores {} must have one row for each edge, the graph has {}",
                                                  to_string(scores.shape()), graph.num_edges()));

@@ -260,7 +260,9 @@ Tensor attention_weights(const Graph& graph, const Tensor& q, const Tensor& k, c
   without.dropout = 0;
   without.relation_values = {};
   AttentionTensors tensors = tensors_of(q, k, k, without);
-  const AttentionCall call = check_attention("attention_weights", std::span(&graph, 1), tensors, without);
+  AttentionCall call = check_attention("attention_weights", std::span(&graph, 1), tensors, without);
+  // Tiles leave a constant out of the scores of rows with one relation, and so out of their log_sum.
+  call.kernel = AttentionKernel::row;
   if (q.device().kind != Device::Kind::cpu) {
     const NoGrad no_grad;
     return composed_weights(call, tensors);

@@ -18,6 +18,7 @@ void require(const char* where, bool condition, const char* what, const Tensor& 
 }
 
 void require_rows(const char* where, const char* what, const Tensor& tensor, std::int64_t rows, const char* side) {
+  if (!tensor.defined()) throw ShapeError(where, fmt::format("{} is undefined; it was never given a value", what));
   if (tensor.rank() != 3 || tensor.size(0) != rows) {
     throw ShapeError(where, fmt::format("{} must be [{}, heads, width] with one row for each of the graph's {}, not {}",
                                         what, rows, side, to_string(tensor.shape())));
@@ -127,6 +128,9 @@ AttentionCall check_attention(const char* where, std::span<const Graph> graphs, 
       where, {t.q, t.k, t.v, t.relation_keys, t.relation_values, t.relation_bias, t.edge_bias, t.edge_weights});
   if (!(options.dropout >= 0 && options.dropout < 1)) {
     throw ConfigError(where, fmt::format("dropout must be in [0, 1), not {}", options.dropout));
+  }
+  if (options.scale && !std::isfinite(*options.scale)) {
+    throw ConfigError(where, fmt::format("scale must be a finite number, not {}", *options.scale));
   }
 
   AttentionCall call{

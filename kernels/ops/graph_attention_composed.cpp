@@ -1,7 +1,6 @@
-#include <limits>
-
 #include "bough/ops/arithmetic.h"
 #include "bough/ops/arrange.h"
+#include "bough/ops/compare.h"
 #include "bough/ops/edge_softmax.h"
 #include "bough/ops/gsddmm.h"
 #include "bough/ops/gspmm.h"
@@ -77,11 +76,12 @@ Tensor group_weights(const AttentionCall& call, const AttentionTensors& tensors,
   if (tensors.edge_bias.defined()) scores = scores + columns_of_edges(tensors.edge_bias, group);
   const Tensor weights = edge_softmax(graph, scores);
   if (!tensors.edge_weights.defined()) return weights;
-  // Normalised once more; where everything is 0 it stays 0.
+  // Normalised once more; where everything is 0 it stays 0 and passes no gradient.
   const Tensor weighted = weights * columns_of_edges(tensors.edge_weights, group);
   const Tensor total = gspmm(graph, BinaryOp::copy_rhs, ReduceOp::sum, {}, weighted);
-  return gsddmm(graph, BinaryOp::div, weighted, maximum(total, std::numeric_limits<float>::min()),
-                {.lhs = Target::edge});
+  const Tensor something = greater(total, 0);
+  const Tensor factor = where(something, reciprocal(where(something, total, 1)), 0);
+  return gsddmm(graph, BinaryOp::mul, weighted, factor, {.lhs = Target::edge});
 }
 
 Tensor attend_group(const AttentionCall& call, const AttentionTensors& tensors, const HeadGroup& group) {

@@ -14,6 +14,10 @@ namespace bough {
 namespace {
 
 void require_segments(std::string_view where, const Tensor& values, const Tensor& offsets) {
+  if (!values.defined() || !offsets.defined()) {
+    throw ShapeError(
+        where, fmt::format("{} is undefined; it was never given a value", values.defined() ? "offsets" : "values"));
+  }
   if (values.rank() == 0) throw ShapeError(where, "values has no rows, its shape is []");
   if (offsets.dtype() != DType::int64) {
     throw TypeError(where, fmt::format("offsets must be int64, they are {}", name_of(offsets.dtype())));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -30,7 +31,7 @@ inline Attention graph_attention(const Graph& graph, const Tensor& q, const Tens
     return table[static_cast<std::size_t>((per_head ? row * heads + head : row) * size + i)];
   };
   const auto per_head = [](const Tensor& tensor, int rank) { return tensor.defined() && tensor.rank() == rank; };
-  const double scale = options.scale.value_or(1 / std::sqrt(static_cast<double>(width)));
+  const double scale = options.scale.value_or(1 / std::sqrt(static_cast<double>(std::max<std::int64_t>(1, width))));
   const CooView edges = graph.coo();
   const auto num_edges = static_cast<std::size_t>(graph.num_edges());
 

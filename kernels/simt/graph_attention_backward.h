@@ -48,7 +48,8 @@ BOUGH_DEVICE EdgeGradient<T> edge_gradient(Context& context, const AttentionInpu
   const T weight = in.edge_weights ? context.load(in.edge_weights(edge.id, head)) : T{1};
   // Not the score of an edge that is none: its weight has a gradient all the same.
   const T score = finish_score(context, in, edge, head, product, T{1});
-  const T a = std::exp(score - context.load(gradients.log_sum(dst, head))), p = weight * a;
+  const T a = std::exp(score - context.load(gradients.log_sum(dst, head)));
+  const T p = weight == T{0} ? T{0} : weight * a;  // a may be infinite where nothing comes of it
   const T centred = kept * value_product - context.load(gradients.delta(dst, head));
   return {kept * p, p * centred, a * centred};
 }

@@ -119,13 +119,15 @@ TEST(GraphCommand, ShowsHowAttentionWillComputeOnIt) {
   const std::string specification = R"({"kind":"bpt","k":4,"length":512,"causal":true})";
   const ProgramResult text = run_bough({"graph", specification, "--plan"});
   EXPECT_EQ(text.exit_code, 0) << text.errors;
-  EXPECT_THAT(text.output, AllOf(HasSubstr("tiles "), HasSubstr("fill "), HasSubstr("edges in tiles"),
-                                 HasSubstr("left to rows"), HasSubstr("bytes"), HasSubstr("milliseconds")));
+  EXPECT_THAT(text.output,
+              AllOf(HasSubstr("tiles "), HasSubstr("fill "), HasSubstr("edges in tiles"), HasSubstr("left to rows"),
+                    HasSubstr("tiles take relation keys and dropout"), HasSubstr("bytes"), HasSubstr("milliseconds")));
   const json plan = json::parse(run_bough({"graph", specification, "--plan", "--json"}).output);
   const json figures = json::parse(run_bough({"graph", specification, "--json"}).output);
   EXPECT_GT(plan.at("tiled_share"), 0.9);
   EXPECT_EQ(plan.at("tile_edges").get<int>() + plan.at("row_edges").get<int>(), figures.at("num_edges"));
   EXPECT_GT(plan.at("bytes"), 0);
+  EXPECT_EQ(plan.at("tile_options"), json({"relation_keys", "dropout"}));
 }
 
 TEST(GraphCommand, ShowsThePlanOfEachHeadGroup) {

@@ -104,6 +104,21 @@ TEST(EmulatedGraphAttention, SurvivesLargeScoresAndMaskedEdges) {
   for (int i = 0; i < 2 * 8; ++i) EXPECT_EQ(emulated.out.data<float>()[3 * 2 * 8 + i], 0);
 }
 
+TEST(EmulatedGraphAttention, AnEdgeOfWeightZeroIsNoEdgeHoweverLargeItsScore) {
+  AttentionCase c =
+      attention_case(zoo::causal_window(12, 3), DType::float32, {2, 8, 4}, {.edge_bias = true, .edge_weights = true});
+  for (std::int64_t e = 0; e < c.graph.num_edges(); e += 3) {
+    c.options.edge_bias.data<float>()[e] = 1e4F;
+    c.options.edge_weights.data<float>()[e] = 0;
+  }
+  Queue queue(Order::ascending);
+  EmulatedAttention emulated(queue, c);
+  test::expect_close(emulated.out, test::attend(c));
+  const Tensor d_out = test::random_tensor(emulated.out.shape(), DType::float32, 20);
+  const std::vector<Tensor> gradients = emulated.gradients(d_out), expected = test::gradients_of(c);
+  for (std::size_t i = 0; i < 4; ++i) test::expect_close(gradients[i], expected[i]);  // all but those of the weights
+}
+
 TEST(EmulatedGraphAttention, DoesNotDependOnWhichThreadRunsFirst) {
   const AttentionCase c = attention_case(with_types(zoo::hub(100, true), 4), DType::float32, {2, 8, 8},
                                          {.relation_keys = true, .relation_values = true, .edge_bias = true});

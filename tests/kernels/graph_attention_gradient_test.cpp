@@ -1,9 +1,12 @@
 #include <gtest/gtest.h>
 
 #include "bough/autograd/autograd.h"
+#include "bough/ops/arithmetic.h"
 #include "bough/ops/graph_attention.h"
+#include "bough/ops/reduce.h"
 #include "tests/kernels/graph_attention_cases.h"
 #include "tests/support/compare.h"
+#include "tests/support/generated_graphs.h"
 #include "tests/support/gradient.h"
 #include "tests/support/simd_targets.h"
 #include "tests/support/threads.h"
@@ -86,6 +89,22 @@ TEST(GraphAttentionGradient, OfDestinationsThatAttendToNothingIsZero) {
   test::expect_same_bits(gradients[1].rows(2, 4), zeros({2, 2, 8}));
 }
 
+TEST(GraphAttentionGradient, OfRowsWhoseWeightsAreAllZeroIsZeroForEveryKernel) {
+  AttentionCase c = attention_case(zoo::causal_window(6, 2), DType::float64, {}, {.edge_weights = true});
+  for (std::int64_t e = 0; e < c.graph.num_edges(); ++e) {
+    if (c.graph.coo().dst[static_cast<std::size_t>(e)] == 3) c.options.edge_weights.data<double>()[e] = 0;
+  }
+  for (const AttentionKernel kernel : {AttentionKernel::row, AttentionKernel::composed}) {
+    c.options.kernel = kernel;
+    const std::vector<Tensor> gradients = gradients_of(c);
+    test::expect_same_bits(gradients[0].rows(3, 4), zeros({1, 2, 8}, DType::float64));
+    for (std::int64_t e = 0; e < c.graph.num_edges(); ++e) {
+      const double gradient = gradients[3].data<double>()[e];
+      EXPECT_EQ(gradient == 0, c.options.edge_weights.data<double>()[e] == 0) << "edge " << e << ": " << gradient;
+    }
+  }
+}
+
 TEST(GraphAttentionGradient, AndResultAreThoseOfTheComposedOperations) {
   for (const zoo::Animal& animal : zoo::all()) {
     SCOPED_TRACE(animal.name);
@@ -109,6 +128,56 @@ TEST(GraphAttentionGradient, AndResultAreThoseOfTheComposedOperations) {
       }
     }
   }
+}
+
+TEST(GraphAttentionGradient, AndResultAreThoseOfTheComposedOperationsOnAGraphOfEveryGenerator) {
+  for (const bool causal : {false, true}) {
+    for (const zoo::Animal& generated : test::generated_graphs(75, causal)) {
+      SCOPED_TRACE(generated.name);
+      AttentionCase c = attention_case(generated.graph, DType::float64, {2, 6, 5},
+                                       {.relation_keys = !generated.graph.edge_types().empty()});
+      const auto run = [&](AttentionKernel kernel) {
+        c.options.kernel = kernel;
+        std::vector<Tensor> results = gradients_of(c);
+        results.push_back(test::attend(c));
+        return results;
+      };
+      const std::vector<Tensor> composed = run(AttentionKernel::composed);
+      for (const AttentionKernel kernel : {AttentionKernel::row, AttentionKernel::tile}) {
+        const std::vector<Tensor> fused = run(kernel);
+        for (std::size_t i = 0; i < fused.size(); ++i) {
+          SCOPED_TRACE(testing::Message() << "tensor " << i);
+          test::expect_close(fused[i], composed[i], {.relative = 1e-9, .absolute = 1e-9});
+        }
+      }
+    }
+  }
+}
+
+TEST(GraphAttentionGradient, OfAnEdgeOfWeightZeroIsThatOfItsWeightOnly) {
+  // As if the edge of weight 0 were not there, however large its score.
+  const Graph three = Graph::from_edges({0, 1, 2}, {0, 0, 0}, {.num_nodes = 3});
+  AttentionCase c = attention_case(three, DType::float32);
+  c.options.edge_weights = Tensor::from_vector<float>({1, 0, 2}, {3});
+  c.options.edge_bias = Tensor::from_vector<float>({0, 1e4F, 0}, {3});
+  AttentionCase without = c;
+  without.graph = Graph::from_edges({0, 2}, {0, 0}, {.num_nodes = 3});
+  without.options.edge_weights = Tensor::from_vector<float>({1, 2}, {2});
+  without.options.edge_bias = {};
+  const std::vector<Tensor> gradients = gradients_of(c), expected = gradients_of(without);
+  for (std::size_t i = 0; i < 3; ++i) test::expect_close(gradients[i], expected[i]);
+  EXPECT_EQ(gradients[3].to_vector<float>()[1], 0);
+
+  // With a score of usual size the weight has a gradient, though it is 0.
+  c = attention_case(three, DType::float64);
+  c.options.edge_weights = Tensor::from_vector<double>({1, 0, 2}, {3});
+  Tensor out = test::attend(c);
+  const Tensor d_out = test::random_tensor(out.shape(), DType::float64, 20);
+  const double step = 1e-6;
+  AttentionCase moved = c;
+  moved.options.edge_weights = Tensor::from_vector<double>({1, step, 2}, {3});
+  const double slope = sum((test::attend(moved) - out) * d_out).item<double>() / step;
+  EXPECT_NEAR(gradients_of(c)[3].to_vector<double>()[1], slope, 1e-4);
 }
 
 TEST(GraphAttentionGradient, OfHeadGroupsIsThatOfTheComposedOperations) {
@@ -163,6 +232,33 @@ TEST(GraphAttentionGradient, IsBitwiseEqualForOneTwoAndSevenThreads) {
                                      {.relation_keys = true, .relation_values = true, .edge_bias = true});
     test::expect_same_bits_for_threads(std::function([&] { return gradients_of(c); }));
   }
+}
+
+TEST(GraphAttentionGradient, WithAllOptionsAtOnceIsBitwiseEqualForOneTwoAndSevenThreads) {
+  const std::vector<Graph> graphs{with_types(zoo::power_law(1500, 20000, 7), 6),
+                                  with_types(zoo::causal_window(1500, 12), 6)};
+  AttentionCase c = attention_case(graphs[0], DType::float32, {4, 9, 11},
+                                   {.relation_keys = true,
+                                    .keys_per_head = true,
+                                    .relation_values = true,
+                                    .relation_bias = true,
+                                    .edge_bias = true,
+                                    .edge_weights = true});
+  const std::int64_t edges = graphs[0].num_edges() + graphs[1].num_edges();
+  c.options.edge_bias = test::random_tensor({edges, 2}, DType::float32, 9);
+  c.options.edge_weights = test::random_uniform({edges}, 0, 1, DType::float32, 10);
+  c.options.dropout = 0.2;
+  test::expect_same_bits_for_threads(std::function([&] {
+    RandomGenerator generator(4);
+    AttentionCase used = c;
+    used.options.generator = &generator;
+    for (Tensor* tensor : tensors_of(used)) *tensor = tensor->clone().set_requires_grad(true);
+    const Tensor out = graph_attention(graphs, used.q, used.k, used.v, used.options);
+    out.backward({.gradient = test::random_tensor(out.shape(), DType::float32, 20)});
+    std::vector<Tensor> results{out.detach()};
+    for (const Tensor* tensor : tensors_of(used)) results.push_back(tensor->grad());
+    return results;
+  }));
 }
 
 }  // namespace

@@ -1,12 +1,11 @@
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "bough/autograd/autograd.h"
-#include "bough/graph/graph_generator.h"
 #include "bough/mp/operators.h"
+#include "tests/support/generated_graphs.h"
 #include "tests/support/graph_zoo.h"
 #include "tests/support/random_tensor.h"
 
@@ -22,14 +21,7 @@ inline constexpr Target all_targets[] = {Target::source, Target::destination, Ta
 /// The zoo, with hubs that are cut into segments, and a graph of every attention generator.
 inline std::vector<zoo::Animal> message_passing_graphs() {
   std::vector<zoo::Animal> animals = zoo::all(2500);
-  for (const GeneratorDescription& description : generators().list()) {
-    try {
-      const auto generator = generators().make(description.name, nlohmann::json::object());
-      animals.push_back({description.name, generator->build({.length = 37}).graph});
-    } catch (const ConfigError&) {
-      // It has parameters without defaults, such as a file to read.
-    }
-  }
+  for (const zoo::Animal& generated : generated_graphs(37)) animals.push_back(generated);
   return animals;
 }
 

@@ -120,19 +120,20 @@ void print_plan(const AttentionGraph& graph, bool json) {
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const AttentionPlanSummary plan = attention_plan_summary(parts[i], !parts[i].edge_types().empty());
     if (json) {
-      const nlohmann::ordered_json values = {{"tiles", plan.tiles},
-                                             {"segment_tiles", plan.segment_tiles},
-                                             {"columns", plan.columns},
-                                             {"fill", plan.fill()},
-                                             {"tile_edges", plan.tile_edges},
-                                             {"tiled_share", plan.tiled_share()},
-                                             {"rows_left", plan.rows_left},
-                                             {"row_edges", plan.row_edges},
-                                             {"split_rows", plan.split_rows},
-                                             {"windows", plan.windows},
-                                             {"strands", plan.strands},
-                                             {"bytes", plan.bytes},
-                                             {"plan_milliseconds", plan.milliseconds}};
+      nlohmann::ordered_json values = {{"tiles", plan.tiles},
+                                       {"segment_tiles", plan.segment_tiles},
+                                       {"columns", plan.columns},
+                                       {"fill", plan.fill()},
+                                       {"tile_edges", plan.tile_edges},
+                                       {"tiled_share", plan.tiled_share()},
+                                       {"rows_left", plan.rows_left},
+                                       {"row_edges", plan.row_edges},
+                                       {"split_rows", plan.split_rows},
+                                       {"windows", plan.windows},
+                                       {"strands", plan.strands},
+                                       {"bytes", plan.bytes},
+                                       {"plan_milliseconds", plan.milliseconds}};
+      values["tile_options"] = {"relation_keys", "dropout"};  // a call with any other runs by rows
       fmt::print("{}\n", values.dump());
       continue;
     }

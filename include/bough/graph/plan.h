@@ -7,7 +7,8 @@
 
 namespace bough {
 
-/// What graph_attention will do with a graph: see how much of it runs as dense tiles.
+/// What graph_attention will do with a graph: see how much of it runs as dense tiles. A call with options that tiles do
+/// not take (see AttentionKernel) leaves all rows to the row kernel instead.
 struct AttentionPlanSummary {
   std::int64_t tiles = 0;           ///< up to 16 destinations and the union of their sources
   std::int64_t segment_tiles = 0;   ///< of these: parts of rows that share sources with rows far away

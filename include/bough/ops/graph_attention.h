@@ -13,8 +13,10 @@ namespace bough {
 enum class AttentionKernel {
   automatic,  ///< tiles where the graph and the options suit them, rows elsewhere
   row,        ///< one destination at a time, for any graph and all options
-  tile,       ///< tiles wherever the plan has them, rows for the rest; ConfigError for options that tiles do not take
-  composed,   ///< from gsddmm, edge_softmax and gspmm: slow and large (E x H x D with relations), easy to check
+  tile,       ///< tiles wherever the plan has them, rows for the rest. Of the options, tiles take relation_keys, scale
+              ///< and dropout (and head groups); ConfigError for relation_values, relation_bias and edge tensors
+  composed,   ///< from gsddmm, edge_softmax and gspmm: slow and large (E x H x D with relations), easy to check; here
+              ///< a score far above the others takes part in the softmax also where the edge has weight 0
 };
 
 struct GraphAttentionOptions {
@@ -23,7 +25,7 @@ struct GraphAttentionOptions {
   Tensor relation_bias = {};         ///< [R, H]: added to the scores
   Tensor edge_bias = {};             ///< [E] or [E, H]: added to the scores; -infinity masks an edge
   Tensor edge_weights = {};          ///< [E] or [E, H], >= 0: multiplied in before normalising (adaptive span)
-  std::optional<double> scale = {};  ///< of q.(k + relation key); default 1 / sqrt(D)
+  std::optional<double> scale = {};  ///< of q.(k + relation key); default 1 / sqrt(D), 1 for D = 0
   double dropout = 0;                ///< in [0, 1): share of attention weights set to 0, the others grow to make up
   RandomGenerator* generator = nullptr;  ///< gives dropout its stream; default: default_generator()
   AttentionKernel kernel = AttentionKernel::automatic;
