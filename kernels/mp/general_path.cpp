@@ -8,6 +8,7 @@
 #include "bough/mp/features.h"
 #include "bough/mp/frame.h"
 #include "bough/ops/arrange.h"
+#include "kernels/mp/selection.h"
 
 namespace bough::mp {
 namespace {

@@ -94,7 +94,7 @@ TEST_F(Gpu, AttentionTilesNameTheirWidestHeads) {
   c.options.kernel = AttentionKernel::tile;
   EXPECT_EQ(test::error_message<DeviceError>([&] { test::attend(c); }),
             "[graph_attention] tiles take heads of up to 32 features on a GPU, these have 33; leave the choice to "
-            "AttentionKernel::automatic");
+            "AttentionKernel::automatic, computing with float64 [120, 1, 33] on cuda:0");
 }
 
 TEST_F(Gpu, ComposedAttentionAndItsWeightsMatchTheCpu) {

@@ -102,14 +102,16 @@ cublasStatus_t multiply_all(cublasHandle_t handle, const Sizes& sizes, Operand a
   }
   ++state().products;
   state().tf32_products += tf32 ? 1 : 0;
-  const DeviceAccess access;
-  const auto run = [&]<typename T>(T before) {
-    for (std::int64_t i = 0; i < count; ++i) {
-      Operand left = a, right = b;
-      left.data = static_cast<const T*>(a.data) + i * a.step;
-      right.data = static_cast<const T*>(b.data) + i * b.step;
-      multiply(sizes, left, right, before, static_cast<T*>(c) + i * step, leading, tf32);
-    }
+  const auto run = [=]<typename T>(T before) {
+    run_or_record([=] {
+      const DeviceAccess access(0);  // the tests that ask for this library use the first GPU
+      for (std::int64_t i = 0; i < count; ++i) {
+        Operand left = a, right = b;
+        left.data = static_cast<const T*>(a.data) + i * a.step;
+        right.data = static_cast<const T*>(b.data) + i * b.step;
+        multiply(sizes, left, right, before, static_cast<T*>(c) + i * step, leading, tf32);
+      }
+    });
   };
   type == CUDA_R_64F ? run(*static_cast<const double*>(beta)) : run(*static_cast<const float*>(beta));
   return CUBLAS_STATUS_SUCCESS;
