@@ -73,7 +73,7 @@ class Task {
   virtual std::string name() const = 0;  ///< "kind" in JSON
   virtual std::string summary() const = 0;
   virtual Metric metric() const = 0;
-  /// Without "kind". `train` holds what all tasks share already: see common_training_parameters.
+  /// Without "kind". `train` holds what all tasks share already: see training_parameters.
   virtual std::vector<Parameter> task_parameters() const = 0;
   virtual std::vector<Parameter> model_parameters() const = 0;
   /// JSON schemas of objects among the task's parameters that depend on their "kind", by name.
