@@ -7,6 +7,7 @@
 #include "kernels/simt/attention_tile_view.h"
 #include "kernels/simt/collective.h"
 #include "kernels/simt/fragment.h"
+#include "kernels/simt/unrolled.h"
 
 /// What the kernels of tiles have in common: a block of four warps for a tile of 16 lanes, a warp for each four of
 /// them. Vectors of features go through shared memory in packs of 16 bytes, whose rows are an odd number of packs
@@ -168,7 +169,7 @@ BOUGH_DEVICE void column_sums(Context& context, const Rows& lanes, int count, st
       }
     }
   }
-  for (int c = 0; c < columns; ++c) use(first + c, number, sums[c], inside && first + c < count);
+  unrolled<columns>([&](int c) { use(first + c, number, sums[c], inside && first + c < count); });
 }
 
 /// Shared memory of TileInputs.
