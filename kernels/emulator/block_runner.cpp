@@ -16,8 +16,8 @@ struct Abandoned {};
 }  // namespace
 
 BlockRunner::BlockRunner(const simt::Launch& launch, Order order, std::vector<std::unique_ptr<Fiber>>& fibers,
-                         Counting counting)
-    : launch_(launch), order_(order), counting_(counting), fibers_(fibers) {
+                         Counting counting, const MemoryMap* memory)
+    : launch_(launch), order_(order), counting_(counting), memory_(memory), fibers_(fibers) {
   if (launch.block_size < 1 || launch.block_size > 1024 || launch.block_size % simt::warp_size != 0) {
     fail(fmt::format("a block has a multiple of 32 threads up to 1024, not {}", launch.block_size));
   }
@@ -62,6 +62,7 @@ void BlockRunner::run_block(FunctionRef<void(BlockRunner&, int)> body) {
     const auto t = static_cast<std::size_t>(thread);
     threads_[t] = {};
     threads_[t].moment.thread = thread;
+    threads_[t].moment.block = block_;
     fibers_[t]->set(entries[t]);
   }
   try {
@@ -169,18 +170,28 @@ void BlockRunner::count(TrafficLog::Kind kind, int thread, const std::source_loc
   log_.add(kind, thread % simt::warp_size, site_number(site), address, static_cast<std::uint32_t>(bytes));
 }
 
+void BlockRunner::check_place(int thread, const char* does, const void* address, std::size_t bytes,
+                              const std::source_location& site) const {
+  if (memory_ == nullptr || memory_->contains(address, bytes)) return;
+  throw KernelFault(site_name(site), fmt::format("thread {} of block {} {} {} bytes outside all memory there is",
+                                                 thread, block_, does, bytes));
+}
+
 void BlockRunner::load(int thread, const void* address, std::size_t bytes, const std::source_location& site) {
-  global_writes_.read(address, block_, threads_[static_cast<std::size_t>(thread)].moment, site);
+  check_place(thread, "reads", address, bytes, site);
+  global_.read(address, bytes, threads_[static_cast<std::size_t>(thread)].moment, site, counting_ == Counting::on);
   count(TrafficLog::Kind::load, thread, site, reinterpret_cast<std::uintptr_t>(address), bytes);
 }
 
 void BlockRunner::store(int thread, const void* address, std::size_t bytes, const std::source_location& site) {
-  global_writes_.write(address, block_, threads_[static_cast<std::size_t>(thread)].moment, site);
+  check_place(thread, "writes", address, bytes, site);
+  global_.write(address, bytes, threads_[static_cast<std::size_t>(thread)].moment, site);
   count(TrafficLog::Kind::store, thread, site, reinterpret_cast<std::uintptr_t>(address), bytes);
 }
 
 void BlockRunner::atomic_add(int thread, const void* address, std::size_t bytes, const std::source_location& site) {
-  global_writes_.add(address, block_, threads_[static_cast<std::size_t>(thread)].moment, site);
+  check_place(thread, "adds to", address, bytes, site);
+  global_.add(address, bytes, threads_[static_cast<std::size_t>(thread)].moment, site);
   count(TrafficLog::Kind::atomic, thread, site, reinterpret_cast<std::uintptr_t>(address), bytes);
 }
 
@@ -190,8 +201,9 @@ SharedMemory& BlockRunner::shared(int thread, std::size_t offset, std::size_t el
   if (known != shared_.end()) {
     if ((*known)->element_bytes() == element_bytes && (*known)->count() == count) return **known;
     throw KernelFault(site_name(site),
-                      fmt::format("thread {} asks for {} elements of shared memory where others asked for {}", thread,
-                                  count, (*known)->count()));
+                      fmt::format("thread {} asks for {} elements of {} bytes of shared memory where others asked for "
+                                  "{} of {}",
+                                  thread, count, element_bytes, (*known)->count(), (*known)->element_bytes()));
   }
   if (count < 1 || offset + static_cast<std::size_t>(count) * element_bytes > launch_.shared_bytes) {
     throw KernelFault(site_name(site), fmt::format("{} elements of {} bytes at offset {} do not fit the {} "

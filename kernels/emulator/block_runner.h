@@ -12,6 +12,7 @@
 
 #include "bough/core/parallel.h"
 #include "kernels/emulator/fiber.h"
+#include "kernels/emulator/memory_map.h"
 #include "kernels/emulator/memory_rules.h"
 #include "kernels/emulator/traffic.h"
 #include "kernels/simt/context.h"
@@ -21,16 +22,17 @@ namespace bough::emulator {
 /// In which order blocks, warps and lanes get their turns. A kernel's result must not depend on it.
 enum class Order : std::uint8_t { ascending, descending };
 
-/// Whether transactions are counted, which takes half of the time.
+/// Whether transactions are counted and reads of global memory remembered, which takes half of the time.
 enum class Counting : std::uint8_t { on, off };
 
 /// Runs the blocks of one launch one after the other, each thread as a fiber that goes on until it has to wait for
 /// others. Deterministic. KernelFault when threads meet in a way that the hardware leaves undefined.
 class BlockRunner {
  public:
-  /// Fibers are taken from `fibers`, which grows as needed, and can be used again afterwards.
+  /// Fibers are taken from `fibers`, which grows as needed, and can be used again afterwards. With a map of the global
+  /// memory, no thread may touch any other.
   BlockRunner(const simt::Launch& launch, Order order, std::vector<std::unique_ptr<Fiber>>& fibers,
-              Counting counting = Counting::on);
+              Counting counting = Counting::on, const MemoryMap* memory = nullptr);
 
   void run(FunctionRef<void(BlockRunner& runner, int thread)> body);
   const Traffic& traffic() const { return traffic_; }
@@ -69,6 +71,8 @@ class BlockRunner {
   void run_warp(int warp);
   void count(TrafficLog::Kind kind, int thread, const std::source_location& site, std::uintptr_t address,
              std::size_t bytes);
+  void check_place(int thread, const char* does, const void* address, std::size_t bytes,
+                   const std::source_location& site) const;
   void resume(int thread);
   void wait(int thread, State state, const char* collective, const std::source_location& site);
   bool release_warp(int warp);
@@ -81,13 +85,14 @@ class BlockRunner {
   simt::Launch launch_;
   Order order_;
   Counting counting_;
+  const MemoryMap* memory_;
   std::int64_t block_ = 0;
   std::vector<std::unique_ptr<Fiber>>& fibers_;
   std::vector<Thread> threads_;
   /// Two for each thread: one can still be read while the next one is given.
   std::vector<std::array<Slot, 2>> slots_;
   std::vector<std::unique_ptr<SharedMemory>> shared_;
-  GlobalWrites global_writes_;
+  GlobalAccesses global_;
   TrafficLog log_;
   Traffic traffic_;
   std::exception_ptr failure_;

@@ -33,12 +33,12 @@ class Buffer {
 /// Stands for a stream of a GPU: launches run at once, in order, on the calling thread.
 class Queue {
  public:
-  explicit Queue(Order order = Order::ascending, Counting counting = Counting::on)
-      : order_(order), counting_(counting) {}
+  explicit Queue(Order order = Order::ascending, Counting counting = Counting::on, const MemoryMap* memory = nullptr)
+      : order_(order), counting_(counting), memory_(memory) {}
 
   template <typename Body>
   void launch(const simt::Launch& launch, const Body& body) {
-    BlockRunner runner(launch, order_, fibers_, counting_);
+    BlockRunner runner(launch, order_, fibers_, counting_, memory_);
     runner.run([&](BlockRunner& block, int thread) {
       Context context(block, thread);
       body(context);
@@ -64,6 +64,7 @@ class Queue {
  private:
   Order order_;
   Counting counting_;
+  const MemoryMap* memory_;
   std::vector<std::unique_ptr<Fiber>> fibers_;
   Traffic traffic_;
 };

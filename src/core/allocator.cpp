@@ -7,6 +7,7 @@
 #include <bit>
 #include <cstdlib>
 #include <memory>
+#include <string_view>
 
 #include "bough/core/errors.h"
 #include "src/core/cuda_device.h"
@@ -60,6 +61,13 @@ std::size_t size_class(std::size_t bytes) {
   return (wanted + step - 1) / step * step;
 }
 
+bool pool_wanted() {
+  const char* text = std::getenv("BOUGH_MEMORY_POOL");
+  if (text == nullptr || std::string_view(text) == "on") return true;
+  if (std::string_view(text) == "off") return false;
+  throw ConfigError("BOUGH_MEMORY_POOL", fmt::format("must be on or off, not '{}'", text));
+}
+
 }  // namespace
 
 void PooledAllocator::Usage::add(std::int64_t bytes) {
@@ -67,7 +75,7 @@ void PooledAllocator::Usage::add(std::int64_t bytes) {
   peak = std::max(peak, now);
 }
 
-PooledAllocator::PooledAllocator(Device device) : device_(device) {
+PooledAllocator::PooledAllocator(Device device) : device_(device), pooled_(pool_wanted()) {
   if (device.kind == Device::Kind::cuda) cuda_keep_memory(device.index);
 }
 
@@ -76,7 +84,7 @@ PooledAllocator::~PooledAllocator() { release_cache(); }
 PooledAllocator::Block PooledAllocator::allocate(std::size_t bytes, From from) {
   const std::scoped_lock lock(mutex_);
   if (bytes > std::size_t{1} << 62) fail(bytes, "no machine has that much");
-  const std::size_t size = size_class(bytes);
+  const std::size_t size = pooled_ ? size_class(bytes) : std::max<std::size_t>(bytes, 1);
   const int tag = current_tag();
   if (limit_ > 0 && total_.now + static_cast<std::int64_t>(size) > limit_) {
     fail(bytes, fmt::format("the limit is {} bytes", limit_).c_str());
@@ -112,8 +120,9 @@ void PooledAllocator::free(const Block& block) noexcept {
   const auto bytes = static_cast<std::int64_t>(block.bytes);
   total_.add(-bytes);
   by_tag_[block.tag].add(-bytes);
+  const auto apart = apart_blocks_.find(block.address);
+  if (!pooled_ && apart == apart_blocks_.end()) return to_system(block.address);
   try {
-    const auto apart = apart_blocks_.find(block.address);
     (apart != apart_blocks_.end() ? apart->second->cache_ : cache_)[block.bytes].push_back(block.address);
     if (apart != apart_blocks_.end()) apart_blocks_.erase(apart);
     cached_ += bytes;
@@ -146,6 +155,7 @@ void PooledAllocator::give_back(ApartMemory& apart) {
     auto& known = cache_[size];
     known.insert(known.end(), blocks.begin(), blocks.end());
   }
+  if (!pooled_) release_cache_locked();
 }
 
 ApartMemory::~ApartMemory() { owner_.give_back(*this); }
@@ -198,6 +208,10 @@ void PooledAllocator::set_limit(std::int64_t bytes) {
 
 void* PooledAllocator::from_system(std::size_t bytes) {
   if (device_.kind == Device::Kind::cuda) return cuda_allocate(device_.index, bytes);
+  if (!pooled_) {  // not aligned_alloc, which would have to round up
+    void* address = nullptr;
+    return posix_memalign(&address, alignment, bytes) == 0 ? address : nullptr;
+  }
   if (bytes < large_block) return std::aligned_alloc(alignment, bytes);
   void* address = std::aligned_alloc(large_page, bytes);
   if (address != nullptr) madvise(address, bytes, MADV_HUGEPAGE);  // a wish: the system may have none

@@ -32,11 +32,13 @@ class ApartMemory {
 
 /// Hands out 64-byte aligned blocks of one device and keeps freed ones by size for the next request, so that a training
 /// step whose shapes repeat never reaches the system. Thread-safe.
+/// BOUGH_MEMORY_POOL=off keeps none but what is set apart and rounds no size up: slower, but what checks memory
+/// (address sanitizer, compute-sanitizer, the emulated GPU of the tests) then sees every tensor's bounds and lifetime.
 class PooledAllocator {
  public:
   struct Block {
     void* address = nullptr;
-    std::size_t bytes = 0;  ///< the size class
+    std::size_t bytes = 0;  ///< the size class; without a pool what was asked for
     int tag = 0;
   };
 
@@ -79,6 +81,7 @@ class PooledAllocator {
   [[noreturn]] void fail(std::size_t bytes, const char* reason) const;
 
   const Device device_;
+  const bool pooled_;
   mutable std::mutex mutex_;
   std::map<std::size_t, std::vector<void*>> cache_;
   ApartMemory* apart_ = nullptr;  ///< where apart_thread_ allocates; null outside begin_apart and end_apart

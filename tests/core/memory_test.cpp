@@ -3,10 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <cstdlib>
+#include <memory>
 #include <thread>
 
 #include "bough/core/errors.h"
 #include "bough/core/tensor.h"
+#include "src/core/allocator.h"
 
 namespace bough {
 namespace {
@@ -119,6 +122,29 @@ TEST(Memory, ThreadsShareThePool) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(memory_statistics().bytes_now, before);
+}
+
+TEST(Memory, WithoutAPoolEveryBlockIsTheSystemsAndExact) {
+  const auto with_setting = [](const char* setting) {
+    setenv("BOUGH_MEMORY_POOL", setting, 1);
+    const std::unique_ptr<const char, void (*)(const char*)> end(setting,
+                                                                 [](const char*) { unsetenv("BOUGH_MEMORY_POOL"); });
+    return std::make_unique<PooledAllocator>(Device::cpu());
+  };
+  for (const char* setting : {"on", "off"}) {
+    const bool pooled = std::string(setting) == "on";
+    const auto allocator = with_setting(setting);
+    for (int i = 0; i < 3; ++i) {
+      const PooledAllocator::Block block = allocator->allocate(1001);
+      EXPECT_EQ(reinterpret_cast<std::uintptr_t>(block.address) % 64, 0u);
+      EXPECT_EQ(allocator->statistics().bytes_now, pooled ? 1024 : 1001);
+      allocator->free(block);
+      EXPECT_EQ(allocator->statistics().bytes_now, 0);
+    }
+    EXPECT_EQ(allocator->statistics().system_allocations, pooled ? 1 : 3);
+    EXPECT_EQ(allocator->statistics().bytes_cached, pooled ? 1024 : 0);
+  }
+  EXPECT_THROW(with_setting("perhaps"), ConfigError);
 }
 
 TEST(Memory, AMissingDeviceIsAHelpfulError) {

@@ -84,6 +84,36 @@ TEST(EmulatedLayerNorm, GradientsMatchTheCpuAlsoOverManyRows) {
   });
 }
 
+TEST(EmulatedLayerNorm, ReadsARowThreeTimesAndWritesItOnce) {
+  const std::int64_t rows = 5, width = 64, sectors = width * 4 / 32;
+  const Tensor x = test::random_tensor({rows, width}), residual = test::random_tensor({rows, width});
+  const Tensor weight = test::random_tensor({width}), bias = test::random_tensor({width});
+  Tensor y = empty_like(x), sum = empty_like(x), statistics = Tensor::empty({rows, 2});
+  Queue queue;
+  simt::layer_norm(queue, simt::LayerNorm<float>{rows, width, x.data<float>(), residual.data<float>(),
+                                                 weight.data<float>(), bias.data<float>(), 1e-5, sum.data<float>(),
+                                                 y.data<float>(), statistics.data<float>()});
+  EXPECT_EQ(queue.traffic().load_sectors, rows * (3 * 2 * sectors + 2 * sectors)) << "x, residual; weight, bias";
+  EXPECT_EQ(queue.traffic().store_sectors, rows * (2 * sectors + 2)) << "sum, y, two statistics";
+}
+
+TEST(EmulatedLayerNorm, ReadsARowAndItsGradientThreeTimesBackward) {
+  const std::int64_t rows = 64, width = 64, sectors = width * 4 / 32, warps = width / simt::warp_size;
+  const Tensor x = test::random_tensor({rows, width}), dy = test::random_tensor({rows, width});
+  const Tensor weight = test::random_tensor({width}), statistics = test::random_uniform({rows, 2}, 1, 2);
+  Tensor dx = empty_like(x), dweight = empty_like(weight), dbias = empty_like(weight);
+  Queue queue;
+  simt::layer_norm_backward(
+      queue,
+      simt::LayerNormInputGradient<float>{rows, width, x.data<float>(), weight.data<float>(), statistics.data<float>(),
+                                          dy.data<float>(), nullptr, dx.data<float>()},
+      dweight.data<float>(), dbias.data<float>());
+  // Twice with the weight for dx, once for the parameters, whose sums of the one range of rows are read again.
+  EXPECT_EQ(queue.traffic().load_sectors,
+            rows * (2 * 3 * sectors + 2) + rows * (2 * sectors + 2 * warps) + 2 * sectors);
+  EXPECT_EQ(queue.traffic().store_sectors, rows * sectors + 2 * 2 * sectors);
+}
+
 class EmulatedCrossEntropy : public testing::TestWithParam<double> {};
 
 TEST_P(EmulatedCrossEntropy, MatchesTheReferenceAndTheGradientOfTheCpu) {
@@ -231,6 +261,43 @@ TEST(EmulatedGemm, MatchesTheReferenceForEverySizeAndLayout) {
       }
     }
   });
+}
+
+/// Every matrix once for each row or column of tiles that needs it, in whole sectors whichever way it lies.
+TEST(EmulatedGemm, ReadsAndWritesWholeSectorsInEveryLayout) {
+  for_float_types([]<typename T>(TypeTag<T>) {
+    const std::int64_t m = 128, n = 64, k = 48, elements = 32 / std::int64_t{sizeof(T)};
+    for (const bool transpose_a : {false, true}) {
+      for (const bool transpose_b : {false, true}) {
+        SCOPED_TRACE(testing::Message() << transpose_a << transpose_b);
+        const Tensor a = test::random_tensor({m * k}, dtype_of<T>()), b = test::random_tensor({k * n}, dtype_of<T>());
+        Tensor c = Tensor::empty({m, n}, dtype_of<T>());
+        Queue queue;
+        simt::gemm(queue, simt::Gemm<T>{{a.data<T>(), m, k, transpose_a ? 1 : k, transpose_a ? m : 1},
+                                        {b.data<T>(), k, n, transpose_b ? 1 : n, transpose_b ? k : 1},
+                                        {c.data<T>(), m, n, n, 1},
+                                        {},
+                                        {}});
+        EXPECT_EQ(queue.traffic().load_sectors, (m * k * (n / 64) + k * n * (m / 64)) / elements);
+        EXPECT_EQ(queue.traffic().store_sectors, m * n / elements);
+        EXPECT_EQ(queue.traffic().bank_conflicts, 0);
+      }
+    }
+  });
+}
+
+TEST(EmulatedRows, AreGatheredInWholeSectors) {
+  const std::int64_t rows = 7, width = 32, picked = 20;
+  const Tensor x = test::random_tensor({rows, width});
+  std::vector<std::int64_t> numbers;
+  for (std::int64_t i = 0; i < picked; ++i) numbers.push_back(i % rows);
+  const Tensor index = Tensor::from_vector(numbers, {picked});
+  Tensor y = Tensor::empty({picked, width});
+  Queue queue;
+  simt::gather_rows(queue, reinterpret_cast<const std::byte*>(x.data<float>()), index.data<std::int64_t>(),
+                    reinterpret_cast<std::byte*>(y.data<float>()), picked, width * 4);
+  EXPECT_EQ(queue.traffic().load_sectors, picked * 4 + picked / 4) << "a warp reads four rows and their numbers";
+  EXPECT_EQ(queue.traffic().store_sectors, picked * 4);
 }
 
 TEST(EmulatedRows, AreGatheredInUnitsOfAnySize) {

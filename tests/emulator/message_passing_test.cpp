@@ -199,6 +199,58 @@ TEST(EmulatedGspmm, ReadsASourceOnceAnEdge) {
   EXPECT_EQ(queue.traffic().store_sectors, graph.num_dst() * 4);
 }
 
+/// Every node receives from every node, in the order of the destinations.
+Graph complete(std::int32_t nodes) {
+  std::vector<std::int32_t> src, dst;
+  for (std::int32_t i = 0; i < nodes * nodes; ++i) {
+    src.push_back(i % nodes);
+    dst.push_back(i / nodes);
+  }
+  return Graph::from_edges(src, dst, {.num_nodes = nodes});
+}
+
+TEST(EmulatedGsddmm, ReadsBothRowsOnceAnEdgeAndWritesOne) {
+  const Graph graph = complete(9);
+  const std::int64_t edges = graph.num_edges();
+  const Operands o = operands(graph, {{32}, {32}}, Target::source, Target::destination, DType::float32);
+  Queue queue;
+  emulated_gsddmm(graph, MessageCase(graph, BinaryOp::add, o.lhs, o.rhs), queue);
+  // 4 sectors of each row; one of each end, and one of each operand's offsets.
+  EXPECT_EQ(queue.traffic().load_sectors, edges * (4 + 4 + 2 + 2));
+  EXPECT_EQ(queue.traffic().store_sectors, edges * 4);
+}
+
+TEST(EmulatedGsddmm, ReadsBothRowsOnceAnEdgeForDotProducts) {
+  const Graph graph = complete(9);
+  const std::int64_t edges = graph.num_edges();
+  const Operands o = operands(graph, {{64}, {64}}, Target::source, Target::destination, DType::float32);
+  Queue queue;
+  emulated_gsddmm(graph, MessageCase(graph, BinaryOp::dot, o.lhs, o.rhs), queue);
+  // 8 sectors of each row, in two turns that look up the operands' offsets; one of each end.
+  EXPECT_EQ(queue.traffic().load_sectors, edges * (8 + 8 + 2 * 2 + 2));
+  EXPECT_EQ(queue.traffic().store_sectors, edges);
+}
+
+TEST(EmulatedEdgeSoftmax, ReadsEveryScoreTwiceAndWritesItsWeightOnce) {
+  const std::int64_t nodes = 24, edges = nodes * nodes, width = 8;
+  const Graph graph = complete(nodes);
+  const Tensor scores = test::random_tensor({edges, width}), dy = test::random_tensor({edges, width});
+  Tensor weights = empty_like(scores), gradient = empty_like(scores);
+  const DeviceRows rows(graph.csc(), {}, Device::cpu(), segment_edges);
+  Queue forward, backward;
+  simt::softmax_rows(forward, rows.rows(), nodes, rows.edges().edge_ids, width,
+                     simt::SoftmaxForward<float>{scores.data<float>(), weights.data<float>()});
+  // An edge's scores are one sector; four edges share one of their ids. A row has one of its item in each pass, and
+  // two of maxima and sums, which the first pass writes and the second reads.
+  EXPECT_EQ(forward.traffic().load_sectors, 2 * (edges + edges / 4 + nodes) + 2 * nodes);
+  EXPECT_EQ(forward.traffic().store_sectors, edges + 2 * nodes);
+  simt::softmax_rows(backward, rows.rows(), nodes, rows.edges().edge_ids, width,
+                     simt::SoftmaxBackward<float>{weights.data<float>(), dy.data<float>(), gradient.data<float>()});
+  // Weights and gradients; a row has one sector of sums.
+  EXPECT_EQ(backward.traffic().load_sectors, 2 * (2 * edges + edges / 4 + nodes) + nodes);
+  EXPECT_EQ(backward.traffic().store_sectors, edges + nodes);
+}
+
 TEST(EmulatedEdgeSoftmax, MatchesTheReferenceForwardAndTheCpuBackward) {
   for (const zoo::Animal& animal : zoo::all(100)) {
     SCOPED_TRACE(animal.name);

@@ -98,6 +98,11 @@ void fail_if_told(const KernelLaunch& launch) {
   throw DeviceError("cuda", to_string(launch) + " failed: told to (emulated)");
 }
 
+MemoryMap& device_memory_map() {
+  static MemoryMap& map = *new MemoryMap;
+  return map;
+}
+
 }  // namespace emulator
 
 bool built_with_cuda() noexcept { return true; }
@@ -122,10 +127,12 @@ void* cuda_allocate(int device, std::size_t bytes) {
   }
   const emulator::DeviceAccess access(device);
   std::memset(address, 0xFF, pages);  // what nobody has written is NaN
+  emulator::device_memory_map().add(address, bytes);
   return address;
 }
 
 void cuda_free(int device, void* address) noexcept {
+  emulator::device_memory_map().remove(address);
   emulator::DeviceMemory& memory = emulator::memory_of(device);
   const std::scoped_lock lock(memory.mutex);
   memory.free.emplace(memory.taken[address], address);

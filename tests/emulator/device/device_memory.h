@@ -5,6 +5,7 @@
 #include <string>
 
 #include "bough/core/launch_trace.h"
+#include "kernels/emulator/memory_map.h"
 
 /// Memory of the emulated GPUs, which only kernels and copies may touch: everybody else who does crashes.
 namespace bough::emulator {
@@ -22,6 +23,9 @@ class DeviceAccess {
  private:
   int device_;
 };
+
+/// What has been allocated on all of them and not freed.
+MemoryMap& device_memory_map();
 
 /// Does something at once, or while the calling thread records, in every replay.
 void run_or_record(std::function<void()> work);

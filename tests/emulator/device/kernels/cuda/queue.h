@@ -39,7 +39,8 @@ class Queue {
       emulator::run_or_record([launch, body, device = device_] {
         const emulator::DeviceAccess access(device);
         // One for all launches of a thread: making its fibers is most of a small one. Nobody asks for what they count.
-        thread_local emulator::Queue queue(emulator::Order::ascending, emulator::Counting::off);
+        thread_local emulator::Queue queue(emulator::Order::ascending, emulator::Counting::off,
+                                           &emulator::device_memory_map());
         queue.launch(launch, body);
       });
     });
