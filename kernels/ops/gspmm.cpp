@@ -17,15 +17,18 @@ struct Reduced {
   Tensor winners;  ///< defined if asked for
 };
 
-/// Rows of an empty sum: zeros where there are edges, the empty value elsewhere.
+/// Rows of an empty sum: zeros where there are edges, the empty value elsewhere. So rare that a GPU gets them from
+/// here.
 void fill_rows(const Graph& graph, double empty_value, Tensor& result) {
   const CscView csc = graph.csc(EdgeIds::implied);
-  on_device("gspmm", result, [&]<typename T>(auto, TypeTag<T>) {
-    const Rows<T> rows = rows_of<T>(result);
+  Tensor filled = Tensor::empty(result.shape(), result.dtype());
+  on_device("gspmm", filled, [&]<typename T>(auto, TypeTag<T>) {
+    const Rows<T> rows = rows_of<T>(filled);
     for (std::int64_t row = 0; row < rows.count; ++row) {
       std::fill_n(rows[row], rows.width, csc.degree(row) == 0 ? static_cast<T>(empty_value) : T{0});
     }
   });
+  result = filled.to(result.device());
 }
 
 Reduced reduced_messages(const Graph& graph, const Message& message, ReduceOp reduce, const GspmmOptions& options,

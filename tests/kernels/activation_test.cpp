@@ -10,7 +10,7 @@
 #include "bough/autograd/autograd.h"
 #include "kernels/reference/elementwise.h"
 #include "tests/support/compare.h"
-#include "tests/support/gradient.h"
+#include "tests/support/devices.h"
 #include "tests/support/random_tensor.h"
 #include "tests/support/simd_targets.h"
 #include "tests/support/threads.h"
@@ -100,16 +100,17 @@ const Activation activations[] = {
 
 void PrintTo(const Activation& each, std::ostream* out) { *out << each.name; }
 
-class ActivationFunction : public testing::TestWithParam<Activation> {};
+class ActivationFunction : public DeviceCaseTest<Activation> {};
+class ActivationOnTheCpu : public testing::TestWithParam<Activation> {};
 
 TEST_P(ActivationFunction, MatchesTheStandardLibraryForOddSizes) {
   for (const DType dtype : {DType::float32, DType::float64}) {
     for (const Shape& shape : {Shape{}, Shape{0}, Shape{0, 4}, Shape{1}, Shape{15}, Shape{33}, Shape{3, 1, 2, 1, 11}}) {
-      const Tensor x = random_uniform(shape, GetParam().low, GetParam().high, dtype);
-      on_every_simd_target([&] {
-        const Tensor y = GetParam().operation(x);
+      const Tensor x = here(random_uniform(shape, each().low, each().high, dtype));
+      on_every_simd_target(device(), [&] {
+        const Tensor y = each().operation(x);
         EXPECT_EQ(y.dtype(), dtype);
-        expect_close(y, reference::unary(x, GetParam().expected),
+        expect_close(y, reference::unary(x, each().expected),
                      dtype == DType::float32 ? Tolerance{1e-6, 1e-7} : Tolerance{1e-14, 1e-15});
       });
     }
@@ -117,21 +118,21 @@ TEST_P(ActivationFunction, MatchesTheStandardLibraryForOddSizes) {
 }
 
 TEST_P(ActivationFunction, GradientMatchesFiniteDifferences) {
-  const Tensor x = random_uniform({5, 9}, GetParam().low, GetParam().high, DType::float64);
-  expect_gradient([](const auto& in) { return GetParam().operation(in[0]); }, {x});
+  const Tensor x = random_uniform({5, 9}, each().low, each().high, DType::float64);
+  expect_gradient([](const auto& in) { return each().operation(in[0]); }, {x});
 }
 
 TEST_P(ActivationFunction, GradientInFloatIsThatOfDouble) {
-  const Tensor x = random_uniform({4, 21}, GetParam().low, GetParam().high);
+  const Tensor x = random_uniform({4, 21}, each().low, each().high);
   const auto gradient = [&](DType dtype) {
     Tensor leaf = Tensor::from_vector(x.to_vector<double>(), x.shape());
     if (dtype == DType::float32) leaf = x.clone();
-    leaf.set_requires_grad(true);
-    const Tensor y = GetParam().operation(leaf);
-    y.backward({.gradient = ones(y.shape(), dtype)});
+    leaf = here(leaf).set_requires_grad(true);
+    const Tensor y = each().operation(leaf);
+    y.backward({.gradient = here(ones(y.shape(), dtype))});
     return leaf.grad();
   };
-  on_every_simd_target([&] { expect_close(gradient(DType::float32), gradient(DType::float64)); });
+  on_every_simd_target(device(), [&] { expect_close(gradient(DType::float32), gradient(DType::float64)); });
 }
 
 TEST_P(ActivationFunction, ReachesItsLimitsAndKeepsNaN) {
@@ -142,24 +143,23 @@ TEST_P(ActivationFunction, ReachesItsLimitsAndKeepsNaN) {
       x.data<T>()[1] = std::numeric_limits<T>::infinity();
       x.data<T>()[2] = std::numeric_limits<T>::quiet_NaN();
     });
-    on_every_simd_target([&] {
-      expect_close(GetParam().operation(x),
-                   std::vector<double>{GetParam().at_minus_infinity, GetParam().at_infinity, nan});
+    on_every_simd_target(device(), [&] {
+      expect_close(each().operation(here(x)), std::vector<double>{each().at_minus_infinity, each().at_infinity, nan});
     });
   }
 }
 
 TEST_P(ActivationFunction, StaysFiniteForLargeArguments) {
-  const bool positive_only = GetParam().low > 0;
+  const bool positive_only = each().low > 0;
   const std::vector<float> large{-1e30f, -1e4f, -200, -90, 80}, large_positive{1e-30f, 1e-4f, 200, 1e4f, 1e30f};
-  Tensor x = Tensor::from_vector(positive_only ? large_positive : large, {5}).set_requires_grad(true);
-  const Tensor y = GetParam().operation(x);
-  y.backward({.gradient = ones({5})});
+  Tensor x = here(Tensor::from_vector(positive_only ? large_positive : large, {5})).set_requires_grad(true);
+  const Tensor y = each().operation(x);
+  y.backward({.gradient = here(ones({5}))});
   for (float value : y.to_vector<float>()) EXPECT_TRUE(std::isfinite(value));
   for (float value : x.grad().to_vector<float>()) EXPECT_TRUE(std::isfinite(value));
 }
 
-TEST_P(ActivationFunction, IsBitwiseEqualForOneTwoAndSevenThreads) {
+TEST_P(ActivationOnTheCpu, IsBitwiseEqualForOneTwoAndSevenThreads) {
   const Tensor x = random_uniform({3, 50001}, GetParam().low, GetParam().high);
   const Tensor dy = random_tensor(x.shape(), DType::float32, 2);
   expect_same_bits_for_threads([&] {
@@ -171,14 +171,18 @@ TEST_P(ActivationFunction, IsBitwiseEqualForOneTwoAndSevenThreads) {
 }
 
 TEST_P(ActivationFunction, TakesFloatsOnly) {
-  EXPECT_THAT([] { GetParam().operation(arange(3)); }, testing::ThrowsMessage<TypeError>(HasSubstr("int64")));
+  EXPECT_THAT([&] { each().operation(here(arange(3))); }, testing::ThrowsMessage<TypeError>(HasSubstr("int64")));
 }
 
-INSTANTIATE_TEST_SUITE_P(Activation, ActivationFunction, testing::ValuesIn(activations),
+INSTANTIATE_TEST_SUITE_P(EveryDevice, ActivationFunction, every_device_with(activations), case_and_device<Activation>);
+INSTANTIATE_TEST_SUITE_P(Activation, ActivationOnTheCpu, testing::ValuesIn(activations),
                          [](const auto& each) { return each.param.name; });
 
-TEST(Activation, GeluIsAccurateWhereItIsTiny) {
-  const Tensor x = Tensor::from_vector<double>({-5, -8, -12, -20, -30, -37}, {6});
+class ActivationDetails : public DeviceTest {};
+INSTANTIATE_TEST_SUITE_P(EveryDevice, ActivationDetails, testing::ValuesIn(every_device), device_name);
+
+TEST_P(ActivationDetails, GeluIsAccurateWhereItIsTiny) {
+  const Tensor x = here(Tensor::from_vector<double>({-5, -8, -12, -20, -30, -37}, {6}));
   // In units of the value itself: 0.5 x (1 + erf) would give nothing but rounding errors here.
   expect_close(gelu(x), reference::unary(x, exact_gelu), Tolerance{.relative = 1e-12});
 }
@@ -192,8 +196,8 @@ TEST(Activation, ReluKeepsOnlyItsResult) {
   expect_close(x.grad(), std::vector<double>{0, 1});
 }
 
-TEST(Activation, KinksHaveTheGradientOfTheLeftSide) {
-  Tensor x = zeros({1}).set_requires_grad(true);
+TEST_P(ActivationDetails, KinksHaveTheGradientOfTheLeftSide) {
+  Tensor x = here(zeros({1})).set_requires_grad(true);
   relu(x).backward();
   EXPECT_EQ(x.grad().item<float>(), 0);
   x.clear_grad();

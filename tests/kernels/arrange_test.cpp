@@ -6,7 +6,7 @@
 #include "bough/autograd/autograd.h"
 #include "kernels/reference/arrange.h"
 #include "tests/support/compare.h"
-#include "tests/support/gradient.h"
+#include "tests/support/devices.h"
 #include "tests/support/random_tensor.h"
 #include "tests/support/threads.h"
 
@@ -34,22 +34,25 @@ void expect_permuted(const Tensor& x, const std::vector<int>& axes) {
             reference::rearranged(x.to_vector<double>(), x.shape().extents(), y.shape().extents(), source));
 }
 
-TEST(Permute, MatchesTheReferenceInEveryOrderAndType) {
+class Arrange : public DeviceTest {};
+INSTANTIATE_TEST_SUITE_P(EveryDevice, Arrange, testing::ValuesIn(every_device), device_name);
+
+TEST_P(Arrange, PermutesInEveryOrderAndType) {
   for (DType dtype : every_type) {
     for (const Shape& shape : {Shape{2, 3, 4}, Shape{1, 17, 33}, Shape{16, 1, 16}, Shape{3, 0, 2}, Shape{35, 18, 5}}) {
       std::vector<int> axes{0, 1, 2};
       do {
-        expect_permuted(random_tensor(shape, dtype), axes);
+        expect_permuted(here(random_tensor(shape, dtype)), axes);
       } while (std::ranges::next_permutation(axes).found);
     }
   }
 }
 
-TEST(Permute, TakesEightAxesAndNone) {
-  expect_permuted(random_tensor({2, 3, 1, 2, 4, 1, 3, 2}), {7, 2, 0, 5, 3, 6, 1, 4});
-  expect_permuted(random_tensor({2, 2, 2, 2, 2, 2, 2, 2}), {7, 6, 5, 4, 3, 2, 1, 0});
-  expect_permuted(random_tensor({5}), {0});
-  expect_permuted(random_tensor({}), {});
+TEST_P(Arrange, PermutesEightAxesAndNone) {
+  expect_permuted(here(random_tensor({2, 3, 1, 2, 4, 1, 3, 2})), {7, 2, 0, 5, 3, 6, 1, 4});
+  expect_permuted(here(random_tensor({2, 2, 2, 2, 2, 2, 2, 2})), {7, 6, 5, 4, 3, 2, 1, 0});
+  expect_permuted(here(random_tensor({5})), {0});
+  expect_permuted(here(random_tensor({})), {});
 }
 
 TEST(Transpose, SwapsTwoAxes) {
@@ -59,9 +62,9 @@ TEST(Transpose, SwapsTwoAxes) {
   expect_same_bits(transpose(random_tensor({4, 5}), 1, 1), random_tensor({4, 5}));
 }
 
-TEST(Slice, MatchesTheReference) {
+TEST_P(Arrange, SlicesAsTheReference) {
   for (DType dtype : every_type) {
-    const Tensor x = random_tensor({5, 9, 7}, dtype);
+    const Tensor x = here(random_tensor({5, 9, 7}, dtype));
     for (int axis : {0, 1, 2, -1}) {
       const int resolved = axis < 0 ? axis + 3 : axis;
       for (const auto& [begin, end, step] : std::vector<std::array<std::int64_t, 3>>{
@@ -84,13 +87,13 @@ TEST(Slice, NegativeEndsCountFromTheEndOfTheAxis) {
   EXPECT_EQ(slice(arange(6), 0, 1, 6, 2).to_vector<int>(), (std::vector<int>{1, 3, 5}));
 }
 
-TEST(Concatenate, SplitUndoesItAlongEveryAxis) {
+TEST_P(Arrange, SplitUndoesConcatenateAlongEveryAxis) {
   for (DType dtype : every_type) {
     for (int axis : {0, 1, 2, -2}) {
       std::vector<Tensor> pieces;
       std::vector<std::int64_t> sizes{3, 0, 1, 8};
       for (std::int64_t size : sizes) {
-        pieces.push_back(random_tensor(Shape{4, 5, 6}.with(axis, size), dtype, pieces.size() + 1));
+        pieces.push_back(here(random_tensor(Shape{4, 5, 6}.with(axis, size), dtype, pieces.size() + 1)));
       }
       const Tensor whole = concatenate(pieces, axis);
       EXPECT_EQ(whole.shape(), (Shape{4, 5, 6}.with(axis, 12)));
@@ -106,8 +109,8 @@ TEST(Concatenate, SplitUndoesItAlongEveryAxis) {
   }
 }
 
-TEST(Stack, MakesANewAxisAnywhere) {
-  const Tensor a = random_tensor({2, 3}), b = random_tensor({2, 3}, DType::float32, 2);
+TEST_P(Arrange, StackMakesANewAxisAnywhere) {
+  const Tensor a = here(random_tensor({2, 3})), b = here(random_tensor({2, 3}, DType::float32, 2));
   for (int axis : {0, 1, 2}) {
     const Tensor both = stack({a, b}, axis);
     EXPECT_EQ(both.size(axis), 2);
@@ -115,21 +118,21 @@ TEST(Stack, MakesANewAxisAnywhere) {
     expect_same_bits(slice(both, axis, 1, 2).reshape({2, 3}), b);
   }
   expect_same_bits(stack({a, b}, -1), stack({a, b}, 2));
-  EXPECT_EQ(stack({zeros({}), ones({})}, 0).to_vector<int>(), (std::vector<int>{0, 1}));
+  EXPECT_EQ(stack({here(zeros({})), here(ones({}))}, 0).to_vector<int>(), (std::vector<int>{0, 1}));
 }
 
-TEST(Repeat, PutsCopiesOneAfterTheOther) {
-  const Tensor x = random_tensor({2, 3, 4});
+TEST_P(Arrange, RepeatPutsCopiesOneAfterTheOther) {
+  const Tensor x = here(random_tensor({2, 3, 4}));
   for (int axis : {0, 1, 2, -1}) expect_same_bits(repeat(x, axis, 3), concatenate({x, x, x}, axis));
   expect_same_bits(repeat(x, 1, 1), x);
   EXPECT_EQ(repeat(x, 1, 0).shape(), (Shape{2, 0, 4}));
-  EXPECT_EQ(repeat(zeros({2, 0, 4}), 0, 5).shape(), (Shape{10, 0, 4}));
+  EXPECT_EQ(repeat(here(zeros({2, 0, 4})), 0, 5).shape(), (Shape{10, 0, 4}));
   expect_gradient([](const auto& in) { return repeat(in[0], 1, 3); }, {random_tensor({2, 2, 2}, DType::float64)});
   EXPECT_THROW(repeat(x, 0, -1), ShapeError);
   EXPECT_THROW(repeat(x, 0, INT64_MAX), ShapeError);
 }
 
-TEST(Arrange, GradientsMatchFiniteDifferences) {
+TEST_P(Arrange, GradientsMatchFiniteDifferences) {
   const Tensor x = random_tensor({2, 3, 4}, DType::float64), y = random_tensor({2, 1, 4}, DType::float64, 2);
   expect_gradient([](const auto& in) { return permute(in[0], {2, 0, 1}); }, {x});
   expect_gradient([](const auto& in) { return transpose(in[0]); }, {x});

@@ -10,7 +10,7 @@
 #include "bough/ops/reduce.h"
 #include "kernels/reference/elementwise.h"
 #include "tests/support/compare.h"
-#include "tests/support/gradient.h"
+#include "tests/support/devices.h"
 #include "tests/support/random_tensor.h"
 #include "tests/support/threads.h"
 
@@ -49,41 +49,44 @@ const std::pair<Shape, Shape> shape_pairs[] = {{{}, {}},
                                                {{3, 1}, {1, 20}},
                                                {{2, 1, 3, 1, 2}, {5, 1, 7, 1}}};
 
-class ComparisonOperation : public testing::TestWithParam<ComparisonCase> {};
+class ComparisonOperation : public DeviceCaseTest<ComparisonCase> {};
 
 TEST_P(ComparisonOperation, MatchesPlainLoopsForEveryTypeAndBroadcast) {
   for (const DType dtype : all_types) {
     for (const auto& [left, right] : shape_pairs) {
       // Few different values, so that equal ones meet.
-      const Tensor a = random_indices(left, 0, 2, dtype, 1), b = random_indices(right, 0, 2, dtype, 2);
-      const Tensor y = GetParam().tensors(a, b);
+      const Tensor a = here(random_indices(left, 0, 2, dtype, 1)), b = here(random_indices(right, 0, 2, dtype, 2));
+      const Tensor y = each().tensors(a, b);
       EXPECT_EQ(y.dtype(), DType::boolean);
-      expect_close(y, reference::binary(a, b, GetParam().expected));
-      expect_close(GetParam().number(a, 1), reference::binary(a, ones({}), GetParam().expected));
+      expect_close(y, reference::binary(a, b, each().expected));
+      expect_close(each().number(a, 1), reference::binary(a, ones({}), each().expected));
     }
   }
 }
 
 TEST_P(ComparisonOperation, TreatsNaNAsDifferentFromEverything) {
-  const Tensor a = Tensor::from_vector<double>({nan, nan, 1, infinity}, {4});
-  const Tensor b = Tensor::from_vector<double>({nan, 1, nan, infinity}, {4});
-  expect_close(GetParam().tensors(a, b), reference::binary(a, b, GetParam().expected));
+  const Tensor a = here(Tensor::from_vector<double>({nan, nan, 1, infinity}, {4}));
+  const Tensor b = here(Tensor::from_vector<double>({nan, 1, nan, infinity}, {4}));
+  expect_close(each().tensors(a, b), reference::binary(a, b, each().expected));
 }
 
 TEST_P(ComparisonOperation, NamesBothOperandsThatDoNotFit) {
   EXPECT_THAT(
-      [] {
-        GetParam().tensors(zeros({3, 4}), zeros({5}));
+      [&] {
+        each().tensors(here(zeros({3, 4})), here(zeros({5})));
       },
       testing::ThrowsMessage<ShapeError>(AllOf(HasSubstr("[3, 4]"), HasSubstr("[5]"))));
-  EXPECT_THAT([] { GetParam().tensors(zeros({3}), arange(3)); },
+  EXPECT_THAT([&] { each().tensors(here(zeros({3})), here(arange(3))); },
               testing::ThrowsMessage<TypeError>(AllOf(HasSubstr("float32 [3]"), HasSubstr("int64 [3]"))));
 }
 
-INSTANTIATE_TEST_SUITE_P(Compare, ComparisonOperation, testing::ValuesIn(comparisons),
-                         [](const auto& each) { return each.param.name; });
+INSTANTIATE_TEST_SUITE_P(EveryDevice, ComparisonOperation, every_device_with(comparisons),
+                         case_and_device<ComparisonCase>);
 
-TEST(Where, ChoosesForEveryTypeAndBroadcast) {
+class Where : public DeviceTest {};
+INSTANTIATE_TEST_SUITE_P(EveryDevice, Where, testing::ValuesIn(every_device), device_name);
+
+TEST_P(Where, ChoosesForEveryTypeAndBroadcast) {
   for (const DType dtype : all_types) {
     for (const auto& [mask_shape, a_shape, b_shape] : {std::tuple<Shape, Shape, Shape>{{}, {}, {}},
                                                        {{40}, {40}, {40}},
@@ -91,8 +94,8 @@ TEST(Where, ChoosesForEveryTypeAndBroadcast) {
                                                        {{3, 1}, {3, 20}, {20}},
                                                        {{20}, {3, 1}, {}},
                                                        {{2, 3, 1}, {1, 1, 5}, {3, 5}}}) {
-      const Tensor mask = random_tensor(mask_shape, DType::boolean, 1);
-      const Tensor a = random_tensor(a_shape, dtype, 2), b = random_tensor(b_shape, dtype, 3);
+      const Tensor mask = here(random_tensor(mask_shape, DType::boolean, 1));
+      const Tensor a = here(random_tensor(a_shape, dtype, 2)), b = here(random_tensor(b_shape, dtype, 3));
       const Shape shape = broadcast_shapes("test", mask_shape, broadcast_shapes("test", a_shape, b_shape));
       // From plain loops: with the mask as 0 and 1, a stands where it is 1 and b where it is 0.
       const Tensor taken_a = reference::binary(mask, a, [](double m, double v) { return m * v; });
@@ -105,20 +108,20 @@ TEST(Where, ChoosesForEveryTypeAndBroadcast) {
   }
 }
 
-TEST(Where, IgnoresWhatStandsInTheOtherPlace) {
-  const Tensor mask = Tensor::from_vector<bool>({true, false}, {2});
-  Tensor x = Tensor::from_vector<double>({1, nan}, {2}).set_requires_grad(true);
+TEST_P(Where, IgnoresWhatStandsInTheOtherPlace) {
+  const Tensor mask = here(Tensor::from_vector<bool>({true, false}, {2}));
+  Tensor x = here(Tensor::from_vector<double>({1, nan}, {2})).set_requires_grad(true);
   const Tensor y = where(mask, x, -infinity);
   expect_close(y, std::vector<double>{1, -infinity});
-  y.backward({.gradient = full({2}, 3, DType::float64)});
+  y.backward({.gradient = here(full({2}, 3, DType::float64))});
   expect_close(x.grad(), std::vector<double>{3, 0});
 }
 
-TEST(Where, GradientMatchesFiniteDifferences) {
+TEST_P(Where, GradientMatchesFiniteDifferences) {
   const Tensor mask = random_tensor({3, 1, 5}, DType::boolean);
   const Tensor a = random_tensor({4, 1}, DType::float64, 2), b = random_tensor({3, 4, 1}, DType::float64, 3);
-  expect_gradient([&](const auto& in) { return where(mask, in[0], in[1]); }, {a, b});
-  expect_gradient([&](const auto& in) { return where(mask, 2, in[0]); }, {b});
+  expect_gradient([&](const auto& in) { return where(in[2], in[0], in[1]); }, {a, b, mask});
+  expect_gradient([&](const auto& in) { return where(in[1], 2, in[0]); }, {b, mask});
 }
 
 TEST(Where, IsBitwiseEqualForOneTwoAndSevenThreads) {
@@ -140,10 +143,13 @@ TEST(Where, NamesWhatDoesNotFit) {
               testing::ThrowsMessage<ShapeError>(AllOf(HasSubstr("[2]"), HasSubstr("[3]"))));
 }
 
-TEST(Cast, ConvertsBetweenAllTypes) {
+class Cast : public DeviceTest {};
+INSTANTIATE_TEST_SUITE_P(EveryDevice, Cast, testing::ValuesIn(every_device), device_name);
+
+TEST_P(Cast, ConvertsBetweenAllTypes) {
   for (const DType from : all_types) {
     for (const DType to : all_types) {
-      const Tensor x = random_indices({3, 41}, 0, from == DType::boolean ? 2 : 90, from);
+      const Tensor x = here(random_indices({3, 41}, 0, from == DType::boolean ? 2 : 90, from));
       const Tensor y = cast(x, to);
       EXPECT_EQ(y.dtype(), to);
       expect_close(y, to == DType::boolean ? reference::unary(x, [](double v) -> double { return v != 0; })
@@ -152,21 +158,22 @@ TEST(Cast, ConvertsBetweenAllTypes) {
   }
 }
 
-TEST(Cast, CutsTowardsZeroAndStaysInRange) {
-  const Tensor x = Tensor::from_vector<double>({1.9, -1.9, 3e9, -3e9, 1e300, -infinity, nan, 2147483647.5}, {8});
+TEST_P(Cast, CutsTowardsZeroAndStaysInRange) {
+  const Tensor x = here(Tensor::from_vector<double>({1.9, -1.9, 3e9, -3e9, 1e300, -infinity, nan, 2147483647.5}, {8}));
   constexpr double top = 2147483647, bottom = -2147483648.0;
   expect_close(cast(x, DType::int32), std::vector<double>{1, -1, top, bottom, top, bottom, 0, top});
   const Tensor wide = cast(x, DType::int64);
-  EXPECT_EQ(wide.data<std::int64_t>()[4], std::numeric_limits<std::int64_t>::max());
-  EXPECT_EQ(wide.data<std::int64_t>()[5], std::numeric_limits<std::int64_t>::min());
-  EXPECT_EQ(wide.data<std::int64_t>()[2], 3'000'000'000);
+  const std::vector<std::int64_t> whole = wide.to_vector<std::int64_t>();
+  EXPECT_EQ(whole[4], std::numeric_limits<std::int64_t>::max());
+  EXPECT_EQ(whole[5], std::numeric_limits<std::int64_t>::min());
+  EXPECT_EQ(whole[2], 3'000'000'000);
   expect_close(cast(wide, DType::int32), std::vector<double>{1, -1, top, bottom, top, bottom, 0, top});
   expect_close(cast(x, DType::boolean), ones({8}));
-  EXPECT_EQ(cast(full({}, 2147483648.0), DType::int32).item<std::int32_t>(), 2147483647);
+  EXPECT_EQ(cast(here(full({}, 2147483648.0)), DType::int32).item<std::int32_t>(), 2147483647);
 }
 
-TEST(Cast, GradientComesBackInTheTypeOfTheArgument) {
-  Tensor x = random_tensor({5}).set_requires_grad(true);
+TEST_P(Cast, GradientComesBackInTheTypeOfTheArgument) {
+  Tensor x = here(random_tensor({5})).set_requires_grad(true);
   sum(cast(x, DType::float64)).backward();
   EXPECT_EQ(x.grad().dtype(), DType::float32);
   expect_close(x.grad(), ones({5}));
@@ -174,8 +181,8 @@ TEST(Cast, GradientComesBackInTheTypeOfTheArgument) {
   EXPECT_FALSE(cast(x, DType::boolean).requires_grad());
 }
 
-TEST(Cast, GivesTheSameTensorForItsOwnType) {
-  const Tensor x = zeros({2});
+TEST_P(Cast, GivesTheSameTensorForItsOwnType) {
+  const Tensor x = here(zeros({2}));
   EXPECT_TRUE(cast(x, DType::float32).same_as(x));
 }
 

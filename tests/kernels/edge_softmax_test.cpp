@@ -8,8 +8,8 @@
 #include "kernels/reference/message_passing.h"
 #include "tests/kernels/message_passing_cases.h"
 #include "tests/support/compare.h"
+#include "tests/support/devices.h"
 #include "tests/support/errors.h"
-#include "tests/support/gradient.h"
 #include "tests/support/simd_targets.h"
 #include "tests/support/threads.h"
 
@@ -22,12 +22,15 @@ Tensor expected_softmax(const Graph& graph, const Tensor& scores, Target by = Ta
   return reference::softmax_groups(scores, reference::ends(graph, by), rows_for(graph, by)).tensor();
 }
 
-TEST(EdgeSoftmax, MatchesTheReferenceOnEveryGraph) {
-  for (const zoo::Animal& animal : message_passing_graphs()) {
+class EdgeSoftmax : public DeviceTest {};
+INSTANTIATE_TEST_SUITE_P(EveryDevice, EdgeSoftmax, testing::ValuesIn(every_device), device_name);
+
+TEST_P(EdgeSoftmax, MatchesTheReferenceOnEveryGraph) {
+  for (const zoo::Animal& animal : message_passing_graphs(device())) {
     SCOPED_TRACE(animal.name);
     for (const DType dtype : {DType::float32, DType::float64}) {
       for (const Target by : {Target::destination, Target::source}) {
-        const Tensor scores = random_tensor({animal.graph.num_edges(), 8}, dtype, 1);
+        const Tensor scores = here(random_tensor({animal.graph.num_edges(), 8}, dtype, 1));
         expect_close(edge_softmax(animal.graph, scores, {.by = by}), expected_softmax(animal.graph, scores, by), dtype);
       }
     }
@@ -47,15 +50,15 @@ TEST(EdgeSoftmax, TakesAnyNumberOfColumnsOnEveryInstructionSet) {
   });
 }
 
-TEST(EdgeSoftmax, TakesScoresOfAnyRank) {
+TEST_P(EdgeSoftmax, TakesScoresOfAnyRank) {
   const Graph graph = zoo::random_graph(9, 40, 1);
   for (const Shape& shape : {Shape{40}, Shape{40, 3, 1}, Shape{40, 2, 3, 2}}) {
-    const Tensor scores = random_tensor(shape, DType::float64, 1);
+    const Tensor scores = here(random_tensor(shape, DType::float64, 1));
     expect_close(edge_softmax(graph, scores), expected_softmax(graph, scores));
   }
 }
 
-TEST(EdgeSoftmax, GradientMatchesFiniteDifferences) {
+TEST_P(EdgeSoftmax, GradientMatchesFiniteDifferences) {
   for (const Target by : {Target::destination, Target::source}) {
     for (const Graph& graph : {zoo::random_graph(8, 30, 1), zoo::causal_window(9, 3)}) {
       expect_gradient([&](const std::vector<Tensor>& x) { return edge_softmax(graph, x[0], {.by = by}); },
@@ -64,11 +67,11 @@ TEST(EdgeSoftmax, GradientMatchesFiniteDifferences) {
   }
 }
 
-TEST(EdgeSoftmax, GradientOfAHubIsWeightsTimesCentredGradient) {
+TEST_P(EdgeSoftmax, GradientOfAHubIsWeightsTimesCentredGradient) {
   const Graph graph = zoo::hub(4000);
-  Tensor scores = random_tensor({4000, 2}, DType::float64, 1).set_requires_grad(true);
+  Tensor scores = here(random_tensor({4000, 2}, DType::float64, 1)).set_requires_grad(true);
   const Tensor weights = edge_softmax(graph, scores);
-  const Tensor gradient = random_tensor({4000, 2}, DType::float64, 2);
+  const Tensor gradient = here(random_tensor({4000, 2}, DType::float64, 2));
   weights.backward({.gradient = gradient});
   const std::vector<double> y = weights.to_vector<double>(), dy = gradient.to_vector<double>();
   std::vector<double> dot(2), expected;
@@ -77,34 +80,36 @@ TEST(EdgeSoftmax, GradientOfAHubIsWeightsTimesCentredGradient) {
   expect_close(scores.grad(), expected);
 }
 
-TEST(EdgeSoftmax, SurvivesScoresOfTenThousand) {
+TEST_P(EdgeSoftmax, SurvivesScoresOfTenThousand) {
   const Graph graph = zoo::random_graph(10, 80, 1);
-  const Tensor scores = random_uniform({80, 4}, -1e4, 1e4, DType::float32, 1);
+  const Tensor scores = here(random_uniform({80, 4}, -1e4, 1e4, DType::float32, 1));
   const Tensor weights = edge_softmax(graph, scores);
   for (const float weight : weights.to_vector<float>()) EXPECT_TRUE(std::isfinite(weight));
   expect_close(weights, expected_softmax(graph, scores));
 }
 
-TEST(EdgeSoftmax, MaskedEntriesGetZeroAndAFullyMaskedRowZerosAndNoNaN) {
+TEST_P(EdgeSoftmax, MaskedEntriesGetZeroAndAFullyMaskedRowZerosAndNoNaN) {
   const Graph graph = Graph::from_edges({0, 1, 2, 0, 1}, {0, 0, 0, 1, 1}, {.num_nodes = 3});
-  Tensor scores = Tensor::from_vector<double>({1, -INFINITY, 1, -INFINITY, -INFINITY}, {5}).set_requires_grad(true);
+  Tensor scores =
+      here(Tensor::from_vector<double>({1, -INFINITY, 1, -INFINITY, -INFINITY}, {5})).set_requires_grad(true);
   const Tensor weights = edge_softmax(graph, scores);
   expect_close(weights, {0.5, 0, 0.5, 0, 0});
-  weights.backward({.gradient = random_tensor({5}, DType::float64)});
+  weights.backward({.gradient = here(random_tensor({5}, DType::float64))});
   for (const std::size_t masked : {1, 3, 4}) EXPECT_EQ(scores.grad().to_vector<double>()[masked], 0);
 }
 
-TEST(EdgeSoftmax, HubsWithMaskedSegmentsShareOutWhatIsLeft) {
+TEST_P(EdgeSoftmax, HubsWithMaskedSegmentsShareOutWhatIsLeft) {
   const Graph graph = zoo::hub(5000);
   for (const float only : {-1e4f, 1e4f}) {
     std::vector<float> values(5000, -INFINITY);
     values[1500] = values[3500] = only;  // sources descend: both in other segments than the first
-    const std::vector<float> weights = edge_softmax(graph, Tensor::from_vector(values, {5000})).to_vector<float>();
+    const std::vector<float> weights =
+        edge_softmax(graph, here(Tensor::from_vector(values, {5000}))).to_vector<float>();
     EXPECT_EQ(weights[1500], 0.5f);
     EXPECT_EQ(weights[3500], 0.5f);
     EXPECT_EQ(weights[0], 0);
   }
-  const Tensor masked = edge_softmax(graph, full({5000, 2}, -INFINITY));
+  const Tensor masked = edge_softmax(graph, here(full({5000, 2}, -INFINITY)));
   expect_close(masked, std::vector<double>(10000, 0.0));
 }
 
@@ -118,9 +123,9 @@ TEST(EdgeSoftmax, IsBitwiseEqualForOneTwoAndSevenThreads) {
   });
 }
 
-TEST(EdgeSoftmax, HasNothingToDoWithoutEdgesOrColumns) {
-  EXPECT_EQ(edge_softmax(Graph(), zeros({0, 3})).shape(), (Shape{0, 3}));
-  EXPECT_EQ(edge_softmax(zoo::chain(4), zeros({3, 0})).shape(), (Shape{3, 0}));
+TEST_P(EdgeSoftmax, HasNothingToDoWithoutEdgesOrColumns) {
+  EXPECT_EQ(edge_softmax(Graph(), here(zeros({0, 3}))).shape(), (Shape{0, 3}));
+  EXPECT_EQ(edge_softmax(zoo::chain(4), here(zeros({3, 0}))).shape(), (Shape{3, 0}));
 }
 
 TEST(EdgeSoftmax, NamesBothSizesWhenRowsDoNotMatchEdges) {

@@ -9,7 +9,7 @@
 #include "bough/ops/rows.h"
 #include "kernels/reference/rows.h"
 #include "tests/support/compare.h"
-#include "tests/support/gradient.h"
+#include "tests/support/devices.h"
 #include "tests/support/peak_memory.h"
 #include "tests/support/random_tensor.h"
 #include "tests/support/threads.h"
@@ -32,10 +32,13 @@ Tensor ints(const std::vector<std::int64_t>& values) {
   return Tensor::from_vector(values, {static_cast<std::int64_t>(values.size())});
 }
 
-TEST(Embedding, LooksUpRowsUnderTheShapeOfTheIndex) {
+class Embedding : public DeviceTest {};
+INSTANTIATE_TEST_SUITE_P(EveryDevice, Embedding, testing::ValuesIn(every_device), device_name);
+
+TEST_P(Embedding, LooksUpRowsUnderTheShapeOfTheIndex) {
   for (DType index_type : {DType::int32, DType::int64}) {
     for (const Shape& shape : {Shape{}, Shape{4}, Shape{3, 5}, Shape{2, 0}, Shape{2, 3, 4}}) {
-      const Tensor table = random_tensor({7, 5}), index = random_indices(shape, 0, 7, index_type);
+      const Tensor table = here(random_tensor({7, 5})), index = here(random_indices(shape, 0, 7, index_type));
       const Tensor y = embedding(table, index);
       EXPECT_EQ(y.rank(), shape.rank() + 1);
       EXPECT_EQ(y.size(-1), 5);
@@ -43,7 +46,7 @@ TEST(Embedding, LooksUpRowsUnderTheShapeOfTheIndex) {
                 reference::gather_rows(table.to_vector<double>(), 5, index.to_vector<std::int64_t>()));
     }
   }
-  EXPECT_EQ(embedding(zeros({7, 2, 3}), zeros({4}, DType::int64)).shape(), (Shape{4, 2, 3}));
+  EXPECT_EQ(embedding(here(zeros({7, 2, 3})), here(zeros({4}, DType::int64))).shape(), (Shape{4, 2, 3}));
 }
 
 TEST(Embedding, SparseAndDenseGradientsAreTheSame) {
@@ -71,13 +74,13 @@ TEST(Embedding, SparseRowsAreAscendingAndEachOnce) {
   EXPECT_EQ(table.row_grad()->values.to_vector<float>(), (std::vector<float>{1, 1, 1, 1, 3, 3}));
 }
 
-TEST(Embedding, PaddingIsLookedUpButGetsNoGradient) {
+TEST_P(Embedding, PaddingIsLookedUpButGetsNoGradient) {
   for (bool sparse : {false, true}) {
-    const Tensor table = table_of({4, 2});
-    const Tensor y = embedding(table, ints({2, 0, 2, 3}), {.sparse_gradient = sparse, .padding_index = 2});
+    const Tensor table = here(table_of({4, 2}).detach()).set_requires_grad(true);
+    const Tensor y = embedding(table, here(ints({2, 0, 2, 3})), {.sparse_gradient = sparse, .padding_index = 2});
     EXPECT_EQ(y.to_vector<float>()[0], table.to_vector<float>()[4]);
-    y.backward({.gradient = ones({4, 2})});
-    if (sparse) {
+    y.backward({.gradient = here(ones({4, 2}))});
+    if (sparse && on_cpu()) {  // a GPU's are always dense
       EXPECT_EQ(table.row_grad()->rows.to_vector<int>(), (std::vector<int>{0, 3}));
     }
     EXPECT_EQ(table.grad().to_vector<float>(), (std::vector<float>{1, 1, 0, 0, 0, 0, 1, 1}));
@@ -112,16 +115,18 @@ TEST(Embedding, SparseAndDenseLookUpsOfOneTableMixInAnyOrder) {
   }
 }
 
-TEST(Embedding, ASparseGradientFlowsThroughATableThatWasComputed) {
-  const Tensor leaf = table_of({5, 3});
-  embedding(leaf.reshape({5, 3}), ints({4, 1, 4}), {.sparse_gradient = true}).backward({.gradient = ones({3, 3})});
+TEST_P(Embedding, ASparseGradientFlowsThroughATableThatWasComputed) {
+  const Tensor leaf = here(table_of({5, 3}).detach()).set_requires_grad(true);
+  embedding(leaf.reshape({5, 3}), here(ints({4, 1, 4})), {.sparse_gradient = true})
+      .backward({.gradient = here(ones({3, 3}))});
   EXPECT_EQ(leaf.grad().to_vector<float>(), (std::vector<float>{0, 0, 0, 1, 1, 1, 0, 0, 0, 0, 0, 0, 2, 2, 2}));
 }
 
-TEST(Embedding, GradientMatchesFiniteDifferences) {
+TEST_P(Embedding, GradientMatchesFiniteDifferences) {
   const Tensor table = random_tensor({5, 3}, DType::float64), index = random_indices({2, 4}, 0, 5);
   for (bool sparse : {false, true}) {
-    expect_gradient([&](const auto& in) { return embedding(in[0], index, {.sparse_gradient = sparse}); }, {table});
+    expect_gradient([&](const auto& in) { return embedding(in[0], in[1], {.sparse_gradient = sparse}); },
+                    {table, index});
   }
 }
 

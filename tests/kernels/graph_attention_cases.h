@@ -100,13 +100,19 @@ inline std::vector<Tensor*> tensors_of(AttentionCase& c) {
   return result;
 }
 
+/// The same case with its tensors on a device.
+inline AttentionCase moved(AttentionCase c, Device device) {
+  for (Tensor* tensor : tensors_of(c)) *tensor = tensor->to(device);
+  return c;
+}
+
 inline Tensor attend(const AttentionCase& c) { return graph_attention(c.graph, c.q, c.k, c.v, c.options); }
 
 /// Runs forward and backward; gives the gradients of all tensors of the case.
 inline std::vector<Tensor> gradients_of(AttentionCase c) {
   for (Tensor* tensor : tensors_of(c)) *tensor = tensor->clone().set_requires_grad(true);
   const Tensor out = attend(c);
-  out.backward({.gradient = random_tensor(out.shape(), out.dtype(), 20)});
+  out.backward({.gradient = random_tensor(out.shape(), out.dtype(), 20).to(out.device())});
   std::vector<Tensor> result;
   for (const Tensor* tensor : tensors_of(c)) result.push_back(tensor->grad());
   return result;

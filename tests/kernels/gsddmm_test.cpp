@@ -7,8 +7,8 @@
 #include "kernels/reference/message_passing.h"
 #include "tests/kernels/message_passing_cases.h"
 #include "tests/support/compare.h"
+#include "tests/support/devices.h"
 #include "tests/support/errors.h"
-#include "tests/support/gradient.h"
 #include "tests/support/threads.h"
 
 namespace bough {
@@ -18,23 +18,26 @@ using namespace test;
 using testing::AllOf;
 using testing::HasSubstr;
 
-TEST(Gsddmm, GivesTheMessagesOfASmallGraphByHand) {
+class Gsddmm : public DeviceTest {};
+INSTANTIATE_TEST_SUITE_P(EveryDevice, Gsddmm, testing::ValuesIn(every_device), device_name);
+
+TEST_P(Gsddmm, GivesTheMessagesOfASmallGraphByHand) {
   const Graph graph = Graph::from_edges({0, 2, 1}, {1, 1, 0}, {.num_nodes = 3});
-  const Tensor k = Tensor::from_vector<float>({1, 2, 3, 4, 5, 6}, {3, 2});
-  const Tensor q = Tensor::from_vector<float>({10, 20, 30, 40, 50, 60}, {3, 2});
+  const Tensor k = here(Tensor::from_vector<float>({1, 2, 3, 4, 5, 6}, {3, 2}));
+  const Tensor q = here(Tensor::from_vector<float>({10, 20, 30, 40, 50, 60}, {3, 2}));
   expect_close(gsddmm(graph, BinaryOp::add, k, q), {31, 42, 35, 46, 13, 24});
   const Tensor scores = gsddmm(graph, BinaryOp::dot, k, q);
   EXPECT_EQ(scores.shape(), (Shape{3, 1}));
   expect_close(scores, {1 * 30 + 2 * 40, 5 * 30 + 6 * 40, 3 * 10 + 4 * 20});
 }
 
-TEST(Gsddmm, MatchesTheReferenceOnEveryGraph) {
-  for (const zoo::Animal& animal : message_passing_graphs()) {
+TEST_P(Gsddmm, MatchesTheReferenceOnEveryGraph) {
+  for (const zoo::Animal& animal : message_passing_graphs(device())) {
     SCOPED_TRACE(animal.name);
     for (const DType dtype : {DType::float32, DType::float64}) {
       for (const BinaryOp op : all_messages) {
-        const Tensor lhs = features(animal.graph, Target::source, {2, 5}, dtype, 1);
-        const Tensor rhs = features(animal.graph, Target::destination, {2, 5}, dtype, 2);
+        const Tensor lhs = here(features(animal.graph, Target::source, {2, 5}, dtype, 1));
+        const Tensor rhs = here(features(animal.graph, Target::destination, {2, 5}, dtype, 2));
         expect_close(gsddmm(animal.graph, op, lhs, rhs),
                      reference::gsddmm(animal.graph, op, {lhs, Target::source}, {rhs, Target::destination}).tensor(),
                      dtype);
@@ -43,15 +46,15 @@ TEST(Gsddmm, MatchesTheReferenceOnEveryGraph) {
   }
 }
 
-TEST(Gsddmm, MatchesTheReferenceForAllPlacesOfTheOperands) {
+TEST_P(Gsddmm, MatchesTheReferenceForAllPlacesOfTheOperands) {
   for (const Graph& graph :
        {zoo::random_graph(20, 90, 1), zoo::random_bipartite(9, 14, 70, 2), zoo::causal_window(30, 3)}) {
     for (const BinaryOp op : all_messages) {
       for (const Target left : all_targets) {
         for (const Target right : all_targets) {
           SCOPED_TRACE(testing::Message() << name_of(op) << " " << name_of(left) << " " << name_of(right));
-          const Tensor lhs = features(graph, left, {3, 4}, DType::float64, 1);
-          const Tensor rhs = features(graph, right, {3, 4}, DType::float64, 2);
+          const Tensor lhs = here(features(graph, left, {3, 4}, DType::float64, 1));
+          const Tensor rhs = here(features(graph, right, {3, 4}, DType::float64, 2));
           expect_close(gsddmm(graph, op, lhs, rhs, {.lhs = left, .rhs = right}),
                        reference::gsddmm(graph, op, {lhs, left}, {rhs, right}).tensor());
         }
@@ -77,13 +80,13 @@ TEST(Gsddmm, MatchesTheReferenceWhereEdgesAreVisitedInPieces) {
   }
 }
 
-TEST(Gsddmm, BroadcastsFeaturesAsNumPyDoes) {
+TEST_P(Gsddmm, BroadcastsFeaturesAsNumPyDoes) {
   const Graph graph = zoo::random_graph(15, 60, 3);
   for (const DType dtype : {DType::float32, DType::float64}) {
     for (const BinaryOp op : all_messages) {
       for (const ShapePair& shapes : shape_pairs(op)) {
-        const Tensor lhs = features(graph, Target::source, shapes.lhs, dtype, 1);
-        const Tensor rhs = features(graph, Target::edge, shapes.rhs, dtype, 2);
+        const Tensor lhs = here(features(graph, Target::source, shapes.lhs, dtype, 1));
+        const Tensor rhs = here(features(graph, Target::edge, shapes.rhs, dtype, 2));
         SCOPED_TRACE(testing::Message() << name_of(op) << " " << to_string(lhs.shape()) << to_string(rhs.shape()));
         expect_close(gsddmm(graph, op, lhs, rhs, {.rhs = Target::edge}),
                      reference::gsddmm(graph, op, {lhs, Target::source}, {rhs, Target::edge}).tensor(), dtype);
@@ -92,7 +95,7 @@ TEST(Gsddmm, BroadcastsFeaturesAsNumPyDoes) {
   }
 }
 
-TEST(Gsddmm, GradientMatchesFiniteDifferencesForAllPlacesOfTheOperands) {
+TEST_P(Gsddmm, GradientMatchesFiniteDifferencesForAllPlacesOfTheOperands) {
   for (const Graph& graph : {zoo::random_graph(6, 25, 1, 2), zoo::random_bipartite(4, 7, 20, 2)}) {
     for (const BinaryOp op : all_messages) {
       for (const Target left : all_targets) {
@@ -107,7 +110,7 @@ TEST(Gsddmm, GradientMatchesFiniteDifferencesForAllPlacesOfTheOperands) {
   }
 }
 
-TEST(Gsddmm, GradientIsSummedOverBroadcastAxes) {
+TEST_P(Gsddmm, GradientIsSummedOverBroadcastAxes) {
   const Graph graph = zoo::random_graph(5, 12, 4);
   for (const BinaryOp op : all_messages) {
     if (is_copy(op)) continue;
@@ -135,25 +138,25 @@ TEST(Gsddmm, IsBitwiseEqualForOneTwoAndSevenThreads) {
   }
 }
 
-TEST(Gsddmm, HasNoRowsWithoutEdgesAndNoColumnsWithoutFeatures) {
+TEST_P(Gsddmm, HasNoRowsWithoutEdgesAndNoColumnsWithoutFeatures) {
   const Graph none = Graph::from_edges({}, {}, {.num_nodes = 3});
-  EXPECT_EQ(gsddmm(none, BinaryOp::add, ones({3, 2}), ones({3, 2})).shape(), (Shape{0, 2}));
+  EXPECT_EQ(gsddmm(none, BinaryOp::add, here(ones({3, 2})), here(ones({3, 2}))).shape(), (Shape{0, 2}));
   const Graph one = Graph::from_edges({0}, {1}, {.num_nodes = 2});
-  EXPECT_EQ(gsddmm(one, BinaryOp::mul, ones({2, 4, 0}), ones({2, 1, 0})).shape(), (Shape{1, 4, 0}));
+  EXPECT_EQ(gsddmm(one, BinaryOp::mul, here(ones({2, 4, 0})), here(ones({2, 1, 0}))).shape(), (Shape{1, 4, 0}));
 }
 
-TEST(Gsddmm, DotOverAnEmptyAxisIsZeroAndPassesNoGradient) {
+TEST_P(Gsddmm, DotOverAnEmptyAxisIsZeroAndPassesNoGradient) {
   const Graph graph = Graph::from_edges({0, 1}, {1, 0}, {.num_nodes = 2});
-  Tensor lhs = ones({2, 3, 0}).set_requires_grad(true);
-  const Tensor result = gsddmm(graph, BinaryOp::dot, lhs, ones({2, 3, 0}));
+  Tensor lhs = here(ones({2, 3, 0})).set_requires_grad(true);
+  const Tensor result = gsddmm(graph, BinaryOp::dot, lhs, here(ones({2, 3, 0})));
   expect_close(result, std::vector<double>(6, 0.0));
-  result.backward({.gradient = ones({2, 3, 1})});
+  result.backward({.gradient = here(ones({2, 3, 1}))});
   EXPECT_EQ(lhs.grad().shape(), (Shape{2, 3, 0}));
 }
 
-TEST(Gsddmm, KeepsNothingWhereNothingRequiresAGradient) {
+TEST_P(Gsddmm, KeepsNothingWhereNothingRequiresAGradient) {
   const Graph graph = Graph::from_edges({0}, {1}, {.num_nodes = 2});
-  EXPECT_TRUE(gsddmm(graph, BinaryOp::mul, ones({2, 3}), ones({2, 3})).is_leaf());
+  EXPECT_TRUE(gsddmm(graph, BinaryOp::mul, here(ones({2, 3})), here(ones({2, 3}))).is_leaf());
 }
 
 TEST(Gsddmm, NamesTheOperandAndBothSizesWhenRowsDoNotMatch) {

@@ -8,8 +8,8 @@
 #include "kernels/reference/message_passing.h"
 #include "tests/kernels/message_passing_cases.h"
 #include "tests/support/compare.h"
+#include "tests/support/devices.h"
 #include "tests/support/errors.h"
-#include "tests/support/gradient.h"
 #include "tests/support/threads.h"
 
 namespace bough {
@@ -39,24 +39,28 @@ Tolerance sum_tolerance(DType dtype) {
                                  : Tolerance{.relative = 1e-11, .absolute = 1e-12};
 }
 
-TEST(Gspmm, AddsUpWeightedSourcesOfASmallGraphByHand) {
+class Gspmm : public DeviceTest {};
+INSTANTIATE_TEST_SUITE_P(EveryDevice, Gspmm, testing::ValuesIn(every_device), device_name);
+
+TEST_P(Gspmm, AddsUpWeightedSourcesOfASmallGraphByHand) {
   const Graph graph = Graph::from_edges({0, 2, 1}, {1, 1, 0}, {.num_nodes = 3});
-  const Tensor v = Tensor::from_vector<float>({1, 2, 3, 4, 5, 6}, {3, 2});
-  const Tensor a = Tensor::from_vector<float>({10, 100, 1000}, {3, 1});
+  const Tensor v = here(Tensor::from_vector<float>({1, 2, 3, 4, 5, 6}, {3, 2}));
+  const Tensor a = here(Tensor::from_vector<float>({10, 100, 1000}, {3, 1}));
   expect_close(gspmm(graph, BinaryOp::mul, ReduceOp::sum, v, a), {3000, 4000, 510, 620, 0, 0});
   expect_close(gspmm(graph, BinaryOp::copy_lhs, ReduceOp::max, v), {3, 4, 5, 6, 0, 0});
 }
 
-TEST(Gspmm, MatchesTheReferenceOnEveryGraph) {
-  for (const zoo::Animal& animal : message_passing_graphs()) {
+TEST_P(Gspmm, MatchesTheReferenceOnEveryGraph) {
+  for (const zoo::Animal& animal : message_passing_graphs(device())) {
     SCOPED_TRACE(animal.name);
     for (const DType dtype : {DType::float32, DType::float64}) {
       for (const ReduceOp reduce : all_reductions) {
         for (const BinaryOp op : all_messages) {
           SCOPED_TRACE(testing::Message() << name_of(op) << " " << name_of(reduce) << " " << name_of(dtype));
           const auto make = [&](Target target, const std::vector<std::int64_t>& row, std::uint64_t seed) {
-            return reduce == ReduceOp::prod ? tame_features(animal.graph, target, row, dtype, seed, scale_to_one(op))
-                                            : features(animal.graph, target, row, dtype, seed);
+            return here(reduce == ReduceOp::prod
+                            ? tame_features(animal.graph, target, row, dtype, seed, scale_to_one(op))
+                            : features(animal.graph, target, row, dtype, seed));
           };
           const Tensor lhs = make(Target::source, {2, 3}, 1);
           const Tensor rhs = make(Target::edge, {2, op == BinaryOp::dot ? 3 : 1}, 2);
@@ -69,7 +73,7 @@ TEST(Gspmm, MatchesTheReferenceOnEveryGraph) {
   }
 }
 
-TEST(Gspmm, MatchesTheReferenceForAllPlacesAndShapesOfTheOperands) {
+TEST_P(Gspmm, MatchesTheReferenceForAllPlacesAndShapesOfTheOperands) {
   for (const Graph& graph : {zoo::random_graph(12, 50, 1), zoo::random_bipartite(9, 14, 60, 2)}) {
     for (const ReduceOp reduce : all_reductions) {
       for (const BinaryOp op : all_messages) {
@@ -77,8 +81,8 @@ TEST(Gspmm, MatchesTheReferenceForAllPlacesAndShapesOfTheOperands) {
         for (const ShapePair& shapes : shape_pairs(op)) {
           const Target left = all_targets[turn % 3], right = all_targets[turn / 3 % 3];
           ++turn;
-          const Tensor lhs = features(graph, left, shapes.lhs, DType::float64, 1);
-          const Tensor rhs = features(graph, right, shapes.rhs, DType::float64, 2);
+          const Tensor lhs = here(features(graph, left, shapes.lhs, DType::float64, 1));
+          const Tensor rhs = here(features(graph, right, shapes.rhs, DType::float64, 2));
           SCOPED_TRACE(testing::Message() << name_of(op) << " " << name_of(reduce) << " " << to_string(lhs.shape())
                                           << to_string(rhs.shape()));
           expect_close(gspmm(graph, op, reduce, lhs, rhs, {.lhs = left, .rhs = right}),
@@ -154,7 +158,7 @@ TEST(Gspmm, IsBitwiseEqualForOneTwoAndSevenThreads) {
   }
 }
 
-TEST(Gspmm, GradientMatchesFiniteDifferencesForAllPlacesOfTheOperands) {
+TEST_P(Gspmm, GradientMatchesFiniteDifferencesForAllPlacesOfTheOperands) {
   const Graph graph = zoo::random_bipartite(4, 5, 16, 2);
   for (const ReduceOp reduce : all_reductions) {
     for (const BinaryOp op : all_messages) {
@@ -177,7 +181,7 @@ TEST(Gspmm, GradientMatchesFiniteDifferencesForAllPlacesOfTheOperands) {
   }
 }
 
-TEST(Gspmm, GradientIsSummedOverBroadcastAxes) {
+TEST_P(Gspmm, GradientIsSummedOverBroadcastAxes) {
   const Graph graph = zoo::random_graph(5, 12, 4);
   for (const ReduceOp reduce : all_reductions) {
     for (const BinaryOp op : all_messages) {
@@ -194,7 +198,7 @@ TEST(Gspmm, GradientIsSummedOverBroadcastAxes) {
   }
 }
 
-TEST(Gspmm, GradientReachesEverySpokeOfAHub) {
+TEST_P(Gspmm, GradientReachesEverySpokeOfAHub) {
   const Graph graph = zoo::hub(1100, true);
   for (const ReduceOp reduce : {ReduceOp::sum, ReduceOp::mean, ReduceOp::max}) {
     expect_gradient([&](const std::vector<Tensor>& x) { return gspmm(graph, BinaryOp::mul, reduce, x[0], x[1]); },
@@ -203,7 +207,7 @@ TEST(Gspmm, GradientReachesEverySpokeOfAHub) {
   }
 }
 
-TEST(Gspmm, GradientOfAProductIsRightWhereMessagesAreZero) {
+TEST_P(Gspmm, GradientOfAProductIsRightWhereMessagesAreZero) {
   // Node 3 has no zero, node 4 one, node 5 two.
   const Graph graph = Graph::bipartite({0, 1, 2, 0, 1, 2, 0, 1, 2}, {0, 0, 0, 1, 1, 1, 2, 2, 2});
   const Tensor weights = Tensor::from_vector<double>({2, 3, 4, 2, 0, 4, 0, 3, 0}, {9});
@@ -212,21 +216,21 @@ TEST(Gspmm, GradientOfAProductIsRightWhereMessagesAreZero) {
       {weights});
 }
 
-TEST(Gspmm, MaximumPassesItsGradientToTheFirstOfEqualEdges) {
+TEST_P(Gspmm, MaximumPassesItsGradientToTheFirstOfEqualEdges) {
   // Edges 1 and 2 have the same value; edge 1 was given first, though its source comes last in the row.
   const Graph graph = Graph::from_edges({0, 2, 1}, {3, 3, 3}, {.num_nodes = 4});
   for (const ReduceOp reduce : {ReduceOp::max, ReduceOp::min}) {
     const float sign = reduce == ReduceOp::max ? 1 : -1;
-    Tensor weights = Tensor::from_vector<float>({sign, 5 * sign, 5 * sign}, {3}).set_requires_grad(true);
-    gspmm(graph, BinaryOp::copy_rhs, reduce, {}, weights).backward({.gradient = ones({4})});
+    Tensor weights = here(Tensor::from_vector<float>({sign, 5 * sign, 5 * sign}, {3})).set_requires_grad(true);
+    gspmm(graph, BinaryOp::copy_rhs, reduce, {}, weights).backward({.gradient = here(ones({4}))});
     expect_close(weights.grad(), {0, 1, 0});
   }
 }
 
-TEST(Gspmm, ATieInAHubGoesToTheFirstEdgeWhicheverSegmentHoldsIt) {
+TEST_P(Gspmm, ATieInAHubGoesToTheFirstEdgeWhicheverSegmentHoldsIt) {
   const Graph graph = zoo::hub(3000);  // sources descend, so edge 0 comes from the last source
-  Tensor values = ones({3001, 1}).set_requires_grad(true);
-  gspmm(graph, BinaryOp::copy_lhs, ReduceOp::max, values).backward({.gradient = ones({3001, 1})});
+  Tensor values = here(ones({3001, 1})).set_requires_grad(true);
+  gspmm(graph, BinaryOp::copy_lhs, ReduceOp::max, values).backward({.gradient = here(ones({3001, 1}))});
   EXPECT_EQ(values.grad().to_vector<float>()[3000], 1);
 }
 
@@ -266,56 +270,56 @@ TEST(Gspmm, TheGradientOfAnExtremeReachesItsOriginInADenseGraph) {
   }
 }
 
-TEST(Gspmm, RowsOfMinusInfinityHaveAWinnerToo) {
+TEST_P(Gspmm, RowsOfMinusInfinityHaveAWinnerToo) {
   const Graph graph = Graph::from_edges({0, 1}, {1, 1}, {.num_nodes = 2});
-  Tensor values = full({2, 1}, -INFINITY).set_requires_grad(true);
+  Tensor values = here(full({2, 1}, -INFINITY)).set_requires_grad(true);
   const Tensor result = gspmm(graph, BinaryOp::copy_lhs, ReduceOp::max, values);
   EXPECT_EQ(result.to_vector<float>()[1], -INFINITY);
-  result.backward({.gradient = ones({2, 1})});
+  result.backward({.gradient = here(ones({2, 1}))});
   expect_close(values.grad(), {1, 0});
 }
 
-TEST(Gspmm, ANaNMessageWinsMaximumAndMinimum) {
+TEST_P(Gspmm, ANaNMessageWinsMaximumAndMinimum) {
   const Graph graph = Graph::from_edges({0, 1, 2}, {0, 0, 0}, {.num_nodes = 3});
-  const Tensor values = Tensor::from_vector<float>({1, NAN, 3}, {3, 1});
+  const Tensor values = here(Tensor::from_vector<float>({1, NAN, 3}, {3, 1}));
   EXPECT_TRUE(std::isnan(gspmm(graph, BinaryOp::copy_lhs, ReduceOp::max, values).to_vector<float>()[0]));
   EXPECT_TRUE(std::isnan(gspmm(graph, BinaryOp::copy_lhs, ReduceOp::min, values).to_vector<float>()[0]));
 }
 
-TEST(Gspmm, DestinationsWithoutEdgesGetZeroOrWhatIsAskedFor) {
+TEST_P(Gspmm, DestinationsWithoutEdgesGetZeroOrWhatIsAskedFor) {
   const Graph graph = Graph::from_edges({0}, {1}, {.num_nodes = 3});
   for (const ReduceOp reduce : all_reductions) {
-    expect_close(gspmm(graph, BinaryOp::copy_lhs, reduce, full({3, 1}, 7)), {0, 7, 0});
-    expect_close(gspmm(graph, BinaryOp::copy_lhs, reduce, full({3, 1}, 7), {}, {.empty_value = -1}), {-1, 7, -1});
+    expect_close(gspmm(graph, BinaryOp::copy_lhs, reduce, here(full({3, 1}, 7))), {0, 7, 0});
+    expect_close(gspmm(graph, BinaryOp::copy_lhs, reduce, here(full({3, 1}, 7)), {}, {.empty_value = -1}), {-1, 7, -1});
   }
 }
 
-TEST(Gspmm, DotOverAnEmptyAxisIsAMessageOfZero) {
+TEST_P(Gspmm, DotOverAnEmptyAxisIsAMessageOfZero) {
   const Graph graph = Graph::from_edges({0}, {1}, {.num_nodes = 3});
   for (const ReduceOp reduce : all_reductions) {
-    Tensor lhs = ones({3, 2, 0}).set_requires_grad(true);
-    const Tensor result = gspmm(graph, BinaryOp::dot, reduce, lhs, ones({1, 2, 0}), {.empty_value = 4});
+    Tensor lhs = here(ones({3, 2, 0})).set_requires_grad(true);
+    const Tensor result = gspmm(graph, BinaryOp::dot, reduce, lhs, here(ones({1, 2, 0})), {.empty_value = 4});
     expect_close(result, {4, 4, 0, 0, 4, 4});
-    result.backward({.gradient = ones({3, 2, 1})});
+    result.backward({.gradient = here(ones({3, 2, 1}))});
     EXPECT_EQ(lhs.grad().shape(), (Shape{3, 2, 0}));
   }
 }
 
-TEST(Gspmm, WorksWithoutNodesEdgesOrFeatures) {
+TEST_P(Gspmm, WorksWithoutNodesEdgesOrFeatures) {
   for (const ReduceOp reduce : all_reductions) {
-    EXPECT_EQ(gspmm(Graph(), BinaryOp::copy_lhs, reduce, zeros({0, 4})).shape(), (Shape{0, 4}));
+    EXPECT_EQ(gspmm(Graph(), BinaryOp::copy_lhs, reduce, here(zeros({0, 4}))).shape(), (Shape{0, 4}));
     const Graph graph = Graph::from_edges({0}, {1}, {.num_nodes = 2});
-    Tensor values = zeros({2, 0}).set_requires_grad(true);
+    Tensor values = here(zeros({2, 0})).set_requires_grad(true);
     const Tensor result = gspmm(graph, BinaryOp::copy_lhs, reduce, values);
     EXPECT_EQ(result.shape(), (Shape{2, 0}));
-    result.backward({.gradient = zeros({2, 0})});
+    result.backward({.gradient = here(zeros({2, 0}))});
     EXPECT_EQ(values.grad().shape(), (Shape{2, 0}));
   }
 }
 
-TEST(Gspmm, KeepsNothingWhereNothingRequiresAGradient) {
+TEST_P(Gspmm, KeepsNothingWhereNothingRequiresAGradient) {
   const Graph graph = Graph::from_edges({0}, {1}, {.num_nodes = 2});
-  EXPECT_TRUE(gspmm(graph, BinaryOp::copy_lhs, ReduceOp::max, ones({2, 3})).is_leaf());
+  EXPECT_TRUE(gspmm(graph, BinaryOp::copy_lhs, ReduceOp::max, here(ones({2, 3}))).is_leaf());
 }
 
 TEST(Gspmm, NamesTheOperandWhenRowsDoNotMatchEdges) {

@@ -9,8 +9,8 @@
 #include "bough/autograd/autograd.h"
 #include "kernels/reference/layer_norm.h"
 #include "tests/support/compare.h"
+#include "tests/support/devices.h"
 #include "tests/support/fixtures.h"
-#include "tests/support/gradient.h"
 #include "tests/support/peak_memory.h"
 #include "tests/support/random_tensor.h"
 #include "tests/support/simd_targets.h"
@@ -27,14 +27,19 @@ using testing::ThrowsMessage;
 /// Element by element: the plain sum that add_layer_norm must give.
 Tensor plain_sum(const Tensor& a, const Tensor& b) { return a.detach().clone().accumulate(b.detach()); }
 
-TEST(LayerNorm, MatchesTheReferenceForAllSizes) {
-  on_every_simd_target([] {
+class LayerNorm : public DeviceTest {};
+INSTANTIATE_TEST_SUITE_P(EveryDevice, LayerNorm, testing::ValuesIn(every_device), device_name);
+
+TEST_P(LayerNorm, MatchesTheReferenceForAllSizes) {
+  on_every_simd_target(device(), [&] {
     for (const auto& [rows, width] : std::vector<std::array<std::int64_t, 2>>{
              {0, 5}, {3, 0}, {1, 1}, {4, 2}, {3, 16}, {5, 17}, {2, 67}, {300, 130}, {3, 5000}}) {
       for (DType dtype : {DType::float32, DType::float64}) {
+        if (rows * width > most_elements()) continue;
         SCOPED_TRACE(testing::Message() << rows << " rows of " << width);
-        const Tensor x = random_tensor({rows, width}, dtype), residual = random_tensor({rows, width}, dtype, 2);
-        const Tensor weight = random_tensor({width}, dtype, 3), bias = random_tensor({width}, dtype, 4);
+        const Tensor x = here(random_tensor({rows, width}, dtype)),
+                     residual = here(random_tensor({rows, width}, dtype, 2));
+        const Tensor weight = here(random_tensor({width}, dtype, 3)), bias = here(random_tensor({width}, dtype, 4));
         const auto expected = [&](const Tensor& input) {
           return reference::layer_norm(input.to_vector<double>(), weight.to_vector<double>(), bias.to_vector<double>(),
                                        1e-3);
@@ -48,13 +53,13 @@ TEST(LayerNorm, MatchesTheReferenceForAllSizes) {
   });
 }
 
-TEST(LayerNorm, AgreesWithTorch) {
+TEST_P(LayerNorm, AgreesWithTorch) {
   const nlohmann::json cases = read_fixture("torch_losses_and_norms.json").at("layer_norm");
   ASSERT_FALSE(cases.empty());
   for (const auto& c : cases) {
     const std::int64_t width = c.at("width");
     const auto tensor = [&](const char* name, const Shape& shape) {
-      return Tensor::from_vector(c.at(name).get<std::vector<double>>(), shape).set_requires_grad(true);
+      return here(Tensor::from_vector(c.at(name).get<std::vector<double>>(), shape)).set_requires_grad(true);
     };
     const Tensor x = tensor("x", {3, width}), residual = tensor("residual", {3, width});
     const Tensor weight = tensor("weight", {width}), bias = tensor("bias", {width});
@@ -63,7 +68,7 @@ TEST(LayerNorm, AgreesWithTorch) {
     expect_close(y, c.at("normalized").get<std::vector<double>>());
     std::vector<double> seed(static_cast<std::size_t>(y.elements()));
     std::iota(seed.begin(), seed.end(), 1.0);
-    y.backward({.gradient = Tensor::from_vector(seed, y.shape())});
+    y.backward({.gradient = here(Tensor::from_vector(seed, y.shape()))});
     expect_close(x.grad(), c.at("dx").get<std::vector<double>>());
     expect_close(residual.grad(), c.at("dx").get<std::vector<double>>());
     expect_close(weight.grad(), c.at("dweight").get<std::vector<double>>());
@@ -71,47 +76,47 @@ TEST(LayerNorm, AgreesWithTorch) {
   }
 }
 
-TEST(LayerNorm, WithoutParametersOnlyNormalises) {
-  const Tensor x = random_tensor({4, 3, 9});
-  expect_same_bits(layer_norm(x, {}, {}), layer_norm(x, ones({9}), zeros({9})));
+TEST_P(LayerNorm, WithoutParametersOnlyNormalises) {
+  const Tensor x = here(random_tensor({4, 3, 9}));
+  expect_same_bits(layer_norm(x, {}, {}), layer_norm(x, here(ones({9})), here(zeros({9}))));
 }
 
-TEST(LayerNorm, ConstantRowsAndWidthOneGiveTheBias) {
+TEST_P(LayerNorm, ConstantRowsAndWidthOneGiveTheBias) {
   for (const Shape& shape : {Shape{3, 1}, Shape{3, 5}, Shape{3, 40}}) {
-    Tensor x = full(shape, 1234.5), weight = random_tensor({shape[1]}),
-           bias = random_tensor({shape[1]}, DType::float32, 2);
+    Tensor x = here(full(shape, 1234.5)), weight = here(random_tensor({shape[1]})),
+           bias = here(random_tensor({shape[1]}, DType::float32, 2));
     x.set_requires_grad(true);
     weight.set_requires_grad(true);
     const Tensor y = layer_norm(x, weight, bias);
     for (int row : {0, 1, 2}) expect_same_bits(y.detach().rows(row, row + 1).reshape(bias.shape()), bias);
-    y.backward({.gradient = random_tensor(shape)});
+    y.backward({.gradient = here(random_tensor(shape))});
     for (float gradient : x.grad().to_vector<float>()) EXPECT_TRUE(std::isfinite(gradient));
     expect_same_bits(weight.grad(), zeros(weight.shape()));
   }
 }
 
-TEST(LayerNorm, NoRowsAndNoWidthGiveZeroGradients) {
+TEST_P(LayerNorm, NoRowsAndNoWidthGiveZeroGradients) {
   for (const Shape& shape : {Shape{0, 4}, Shape{4, 0}}) {
-    Tensor x = zeros(shape), weight = ones({shape[1]}), bias = ones({shape[1]});
+    Tensor x = here(zeros(shape)), weight = here(ones({shape[1]})), bias = here(ones({shape[1]}));
     for (Tensor* tensor : {&x, &weight, &bias}) tensor->set_requires_grad(true);
-    layer_norm(x, weight, bias).backward({.gradient = zeros(shape)});
+    layer_norm(x, weight, bias).backward({.gradient = here(zeros(shape))});
     expect_same_bits(x.grad(), zeros(shape));
     expect_same_bits(weight.grad(), zeros(weight.shape()));
     expect_same_bits(bias.grad(), zeros(weight.shape()));
   }
 }
 
-TEST(LayerNorm, RowsFarFromZeroKeepTheirPrecision) {
+TEST_P(LayerNorm, RowsFarFromZeroKeepTheirPrecision) {
   std::vector<float> values;
   for (int i = 0; i < 64; ++i) values.push_back(10000.0f + static_cast<float>(i % 8) / 8);
-  const Tensor x = Tensor::from_vector(values, {1, 64});
+  const Tensor x = here(Tensor::from_vector(values, {1, 64}));
   const std::vector<double> ones_64(64, 1.0), zeros_64(64, 0.0);
   expect_close(layer_norm(x, {}, {}),
                Tensor::from_vector(reference::layer_norm(x.to_vector<double>(), ones_64, zeros_64, 1e-5), {1, 64}),
                Tolerance{.relative = 1e-3, .absolute = 1e-3});
 }
 
-TEST(LayerNorm, GradientsMatchFiniteDifferences) {
+TEST_P(LayerNorm, GradientsMatchFiniteDifferences) {
   for (std::int64_t width : {1, 3, 9, 19}) {
     const Tensor x = random_tensor({2, 2, width}, DType::float64),
                  residual = random_tensor({2, 2, width}, DType::float64, 2);
@@ -119,7 +124,8 @@ TEST(LayerNorm, GradientsMatchFiniteDifferences) {
     const LayerNormOptions options{.epsilon = 0.1};
     expect_gradient([&](const auto& in) { return layer_norm(in[0], in[1], in[2], options); }, {x, weight, bias});
     expect_gradient([&](const auto& in) { return layer_norm(in[0], {}, {}, options); }, {x});
-    expect_gradient([&](const auto& in) { return layer_norm(in[0], weight, in[1], options); }, {x, bias});
+    expect_gradient([&](const auto& in) { return layer_norm(in[0], weight.to(device_of(in)), in[1], options); },
+                    {x, bias});
     for (bool keep_sum : {true, false}) {
       expect_gradient(
           [&](const auto& in) {
@@ -127,17 +133,24 @@ TEST(LayerNorm, GradientsMatchFiniteDifferences) {
           },
           {x, residual, weight, bias});
     }
-    expect_gradient([&](const auto& in) { return add_layer_norm(in[0], in[1], weight, bias).sum; }, {x, residual});
+    expect_gradient(
+        [&](const auto& in) {
+          return add_layer_norm(in[0], in[1], weight.to(device_of(in)), bias.to(device_of(in))).sum;
+        },
+        {x, residual});
   }
 }
 
-TEST(AddLayerNorm, GradientsOfBothResultsAreAdded) {
-  const Tensor weight = random_tensor({5}, DType::float64, 3);
+class AddLayerNorm : public DeviceTest {};
+INSTANTIATE_TEST_SUITE_P(EveryDevice, AddLayerNorm, testing::ValuesIn(every_device), device_name);
+
+TEST_P(AddLayerNorm, GradientsOfBothResultsAreAdded) {
+  const Tensor weight = here(random_tensor({5}, DType::float64, 3));
   const auto gradient = [&](bool sum, bool normalized) {
-    Tensor x = random_tensor({3, 5}, DType::float64);
+    Tensor x = here(random_tensor({3, 5}, DType::float64));
     x.set_requires_grad(true);
-    const SumAndNorm both = add_layer_norm(x, random_tensor({3, 5}, DType::float64, 2), weight, {});
-    const BackwardOptions seed{.gradient = random_tensor({3, 5}, DType::float64, 5), .retain_graph = true};
+    const SumAndNorm both = add_layer_norm(x, here(random_tensor({3, 5}, DType::float64, 2)), weight, {});
+    const BackwardOptions seed{.gradient = here(random_tensor({3, 5}, DType::float64, 5)), .retain_graph = true};
     if (sum) both.sum.backward(seed);
     if (normalized) both.normalized.backward(seed);
     return x.grad();
@@ -155,10 +168,10 @@ TEST(AddLayerNorm, WritesNoSumThatNobodyNeeds) {
   expect_same_bits(only.normalized, both);
 }
 
-TEST(LayerNorm, GivesOnlyTheGradientsAskedFor) {
-  Tensor x = random_tensor({4, 6}), weight = random_tensor({6}, DType::float32, 2), bias = zeros({6});
+TEST_P(LayerNorm, GivesOnlyTheGradientsAskedFor) {
+  Tensor x = here(random_tensor({4, 6})), weight = here(random_tensor({6}, DType::float32, 2)), bias = here(zeros({6}));
   weight.set_requires_grad(true);
-  const Tensor seed = random_tensor({4, 6}, DType::float32, 3);
+  const Tensor seed = here(random_tensor({4, 6}, DType::float32, 3));
   layer_norm(x, weight, bias).backward({.gradient = seed});
   EXPECT_FALSE(x.grad().defined());
   EXPECT_FALSE(bias.grad().defined());

@@ -10,7 +10,7 @@
 #include "bough/ops/reduce.h"
 #include "kernels/reference/matmul.h"
 #include "tests/support/compare.h"
-#include "tests/support/gradient.h"
+#include "tests/support/devices.h"
 #include "tests/support/random_tensor.h"
 #include "tests/support/simd_targets.h"
 #include "tests/support/threads.h"
@@ -29,14 +29,17 @@ struct Sizes {
   std::int64_t rows, in, out;
 };
 
-TEST(Linear, MatchesThePlainLoopForEveryActivationSizeAndInstructionSet) {
-  on_every_simd_target([] {
+class Linear : public DeviceTest {};
+INSTANTIATE_TEST_SUITE_P(EveryDevice, Linear, testing::ValuesIn(every_device), device_name);
+
+TEST_P(Linear, MatchesThePlainLoopForEveryActivationSizeAndInstructionSet) {
+  on_every_simd_target(device(), [&] {
     for (const Sizes& size :
          {Sizes{0, 3, 4}, {3, 0, 40}, {3, 4, 0}, {1, 1, 1}, {3, 5, 7}, {29, 33, 35}, {20, 500, 64}}) {
       for (const DType dtype : {DType::float32, DType::float64}) {
-        const Tensor x = random_tensor({size.rows, size.in}, dtype, 1);
-        const Tensor weight = random_tensor({size.out, size.in}, dtype, 2);
-        for (const Tensor& bias : {Tensor(), random_tensor({size.out}, dtype, 3)}) {
+        const Tensor x = here(random_tensor({size.rows, size.in}, dtype, 1));
+        const Tensor weight = here(random_tensor({size.out, size.in}, dtype, 2));
+        for (const Tensor& bias : {Tensor(), here(random_tensor({size.out}, dtype, 3))}) {
           for (const Activation activation : activations) {
             const std::vector<double> expected =
                 reference::linear(x.to_vector<double>(), weight.to_vector<double>(),
@@ -53,14 +56,14 @@ TEST(Linear, MatchesThePlainLoopForEveryActivationSizeAndInstructionSet) {
   });
 }
 
-TEST(Linear, KeepsTheLeadingAxes) {
-  const Tensor x = random_tensor({2, 3, 4}), weight = random_tensor({5, 4}, DType::float32, 2);
+TEST_P(Linear, KeepsTheLeadingAxes) {
+  const Tensor x = here(random_tensor({2, 3, 4})), weight = here(random_tensor({5, 4}, DType::float32, 2));
   EXPECT_EQ(linear(x, weight).shape(), (Shape{2, 3, 5}));
   expect_same_bits(linear(x, weight).reshape({6, 5}), linear(x.reshape({6, 4}), weight));
   EXPECT_EQ(linear(x.reshape({24}).rows(0, 4), weight).shape(), (Shape{5}));
 }
 
-TEST(Linear, GradientMatchesFiniteDifferences) {
+TEST_P(Linear, GradientMatchesFiniteDifferences) {
   for (const Activation activation : activations) {
     const auto f = [&](const std::vector<Tensor>& in) { return linear(in[0], in[1], in[2], activation); };
     expect_gradient(f, {random_tensor({2, 3, 4}, DType::float64, 5), random_tensor({6, 4}, DType::float64, 6),
@@ -79,18 +82,18 @@ TEST(Linear, GradientOfManyRowsMatchesMatmul) {
   expect_close(bias.grad(), matmul(ones({700}, DType::float64), dy), Tolerance{1e-11, 1e-11});
 }
 
-TEST(Linear, ComputesOnlyTheGradientsThatAreWanted) {
+TEST_P(Linear, ComputesOnlyTheGradientsThatAreWanted) {
   for (int wanted = 0; wanted < 3; ++wanted) {
-    std::vector<Tensor> inputs = {ones({2, 3}), ones({4, 3}), ones({4})};
+    std::vector<Tensor> inputs = {here(ones({2, 3})), here(ones({4, 3})), here(ones({4}))};
     inputs[wanted].set_requires_grad(true);
-    linear(inputs[0], inputs[1], inputs[2], Activation::relu).backward({.gradient = ones({2, 4})});
+    linear(inputs[0], inputs[1], inputs[2], Activation::relu).backward({.gradient = here(ones({2, 4}))});
     for (int i = 0; i < 3; ++i) EXPECT_EQ(inputs[i].grad().defined(), i == wanted);
   }
 }
 
-TEST(Linear, GivesZeroGradientsWithoutRows) {
-  Tensor weight = ones({4, 3}).set_requires_grad(true), bias = ones({4}).set_requires_grad(true);
-  linear(zeros({0, 3}), weight, bias, Activation::gelu).backward({.gradient = zeros({0, 4})});
+TEST_P(Linear, GivesZeroGradientsWithoutRows) {
+  Tensor weight = here(ones({4, 3})).set_requires_grad(true), bias = here(ones({4})).set_requires_grad(true);
+  linear(here(zeros({0, 3})), weight, bias, Activation::gelu).backward({.gradient = here(zeros({0, 4}))});
   expect_close(weight.grad(), zeros({4, 3}));
   expect_close(bias.grad(), zeros({4}));
 }
@@ -143,39 +146,43 @@ TEST(Linear, IsBitwiseEqualForOneTwoAndSevenThreads) {
   }
 }
 
-std::vector<LinearPart> three_parts(DType dtype) {
-  return {{random_tensor({5, 7}, dtype, 2), random_tensor({5}, dtype, 3)},
-          {random_tensor({4, 7}, dtype, 4)},
-          {random_tensor({6, 7}, dtype, 5), random_tensor({6}, dtype, 6)}};
+std::vector<LinearPart> three_parts(DType dtype, Device device = Device::cpu()) {
+  const auto random = [&](const Shape& shape, std::uint64_t seed) {
+    return random_tensor(shape, dtype, seed).to(device);
+  };
+  return {{random({5, 7}, 2), random({5}, 3)}, {random({4, 7}, 4)}, {random({6, 7}, 5), random({6}, 6)}};
 }
 
-TEST(LinearParts, GiveTheBitsOfLinearOneByOne) {
-  const Tensor x = random_tensor({3, 11, 7}, DType::float32, 1);
-  const std::vector<LinearPart> parts = three_parts(DType::float32);
+class LinearParts : public DeviceTest {};
+INSTANTIATE_TEST_SUITE_P(EveryDevice, LinearParts, testing::ValuesIn(every_device), device_name);
+
+TEST_P(LinearParts, GiveTheBitsOfLinearOneByOne) {
+  const Tensor x = here(random_tensor({3, 11, 7}, DType::float32, 1));
+  const std::vector<LinearPart> parts = three_parts(DType::float32, device());
   const std::vector<Tensor> together = linear_parts(x, parts);
   ASSERT_EQ(together.size(), 3U);
   for (std::size_t i = 0; i < parts.size(); ++i)
     expect_same_bits(together[i], linear(x, parts[i].weight, parts[i].bias));
 }
 
-TEST(LinearParts, GradientMatchesFiniteDifferences) {
+TEST_P(LinearParts, GradientMatchesFiniteDifferences) {
   const std::vector<LinearPart> parts = three_parts(DType::float64);
   const auto f = [](const std::vector<Tensor>& in) {
     const auto y = linear_parts(in[0], {{in[1], in[2]}, {in[3]}, {in[4], in[5]}});
     return concatenate({square(y[0]), y[1], square(y[2])}, 1);
   };
-  EXPECT_TRUE(gradcheck(f, {random_tensor({3, 7}, DType::float64, 1), parts[0].weight, parts[0].bias, parts[1].weight,
-                            parts[2].weight, parts[2].bias}));
+  expect_gradient(f, {random_tensor({3, 7}, DType::float64, 1), parts[0].weight, parts[0].bias, parts[1].weight,
+                      parts[2].weight, parts[2].bias});
 }
 
-TEST(LinearParts, ThatNobodyReadsGiveZeros) {
-  Tensor x = random_tensor({3, 7}, DType::float32, 1);
+TEST_P(LinearParts, ThatNobodyReadsGiveZeros) {
+  Tensor x = here(random_tensor({3, 7}, DType::float32, 1));
   x.set_requires_grad(true);
-  std::vector<LinearPart> parts = three_parts(DType::float32);
+  std::vector<LinearPart> parts = three_parts(DType::float32, device());
   for (LinearPart& part : parts) part.weight.set_requires_grad(true);
   sum(linear_parts(x, parts)[1]).backward();
   expect_same_bits(parts[0].weight.grad(), zeros({5, 7}));
-  expect_close(x.grad(), matmul(ones({3, 4}), parts[1].weight.detach()));
+  expect_close(x.grad(), matmul(ones({3, 4}), parts[1].weight.detach().to(Device::cpu())));
 }
 
 TEST(LinearParts, NameWhatDoesNotFit) {

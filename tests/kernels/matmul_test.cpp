@@ -10,7 +10,7 @@
 #include "bough/core/errors.h"
 #include "kernels/reference/matmul.h"
 #include "tests/support/compare.h"
-#include "tests/support/gradient.h"
+#include "tests/support/devices.h"
 #include "tests/support/random_tensor.h"
 #include "tests/support/simd_targets.h"
 #include "tests/support/threads.h"
@@ -32,10 +32,10 @@ const std::vector<Sizes> interesting_sizes = {{0, 3, 4},   {3, 0, 4},    {3, 4, 
                                               {19, 1, 5},  {3, 5, 7},    {6, 16, 8},  {14, 32, 8},   {15, 33, 9},
                                               {29, 31, 1}, {13, 70, 20}, {40, 9, 33}, {30, 65, 800}, {5, 530, 391}};
 
-void check_product(const Sizes& size, DType dtype, bool transpose_a, bool transpose_b) {
+void check_product(const Sizes& size, DType dtype, bool transpose_a, bool transpose_b, Device device = Device::cpu()) {
   const Tensor a = random_tensor(transpose_a ? Shape{size.k, size.m} : Shape{size.m, size.k}, dtype, 1);
   const Tensor b = random_tensor(transpose_b ? Shape{size.n, size.k} : Shape{size.k, size.n}, dtype, 2);
-  const Tensor c = matmul(a, b, {.transpose_a = transpose_a, .transpose_b = transpose_b});
+  const Tensor c = matmul(a.to(device), b.to(device), {.transpose_a = transpose_a, .transpose_b = transpose_b});
   const std::vector<double> expected =
       reference::matmul(a.to_vector<double>(), b.to_vector<double>(), size.m, size.n, size.k, transpose_a, transpose_b);
   SCOPED_TRACE(testing::Message() << size.m << " x " << size.n << " x " << size.k << (transpose_a ? " T" : " N")
@@ -46,12 +46,18 @@ void check_product(const Sizes& size, DType dtype, bool transpose_a, bool transp
                Tolerance{.relative = 8 * unit, .absolute = unit * static_cast<double>(size.k + 8)});
 }
 
-TEST(Matmul, MatchesThePlainLoopForEveryTransposeSizeAndInstructionSet) {
-  on_every_simd_target([] {
+class Matmul : public DeviceTest {};
+INSTANTIATE_TEST_SUITE_P(EveryDevice, Matmul, testing::ValuesIn(every_device), device_name);
+
+TEST_P(Matmul, MatchesThePlainLoopForEveryTransposeSizeAndInstructionSet) {
+  on_every_simd_target(device(), [&] {
     for (const Sizes& size : interesting_sizes) {
+      if (size.n * size.k > most_elements()) continue;
       for (const DType dtype : {DType::float32, DType::float64}) {
         for (const bool transpose_a : {false, true}) {
-          for (const bool transpose_b : {false, true}) check_product(size, dtype, transpose_a, transpose_b);
+          for (const bool transpose_b : {false, true}) {
+            check_product(size, dtype, transpose_a, transpose_b, device());
+          }
         }
       }
     }
@@ -73,11 +79,11 @@ TEST(Matmul, DoesNotReadWhatTheResultHeldBefore) {
   expect_close(c, full({64, 64}, 64));
 }
 
-TEST(Matmul, PassesOnInfinitiesAndNaN) {
+TEST_P(Matmul, PassesOnInfinitiesAndNaN) {
   Tensor a = zeros({20, 20});
   a.data<float>()[3 * 20 + 2] = std::numeric_limits<float>::infinity();
   a.data<float>()[5 * 20 + 1] = std::numeric_limits<float>::quiet_NaN();
-  const Tensor c = matmul(a, ones({20, 40}));
+  const Tensor c = matmul(here(a), here(ones({20, 40})));
   const std::vector<double> values = c.to_vector<double>();
   for (int j = 0; j < 40; ++j) {
     EXPECT_EQ(values[3 * 40 + j], std::numeric_limits<double>::infinity());
@@ -86,9 +92,9 @@ TEST(Matmul, PassesOnInfinitiesAndNaN) {
   }
 }
 
-TEST(Matmul, TreatsVectorsAsOneRowOrOneColumn) {
-  const Tensor m = random_tensor({3, 4}, DType::float64, 1);
-  const Tensor three = random_tensor({3}, DType::float64, 2), four = random_tensor({4}, DType::float64, 3);
+TEST_P(Matmul, TreatsVectorsAsOneRowOrOneColumn) {
+  const Tensor m = here(random_tensor({3, 4}, DType::float64, 1));
+  const Tensor three = here(random_tensor({3}, DType::float64, 2)), four = here(random_tensor({4}, DType::float64, 3));
   const auto close = [](const Tensor& actual, const Shape& shape, const Tensor& expected) {
     EXPECT_EQ(actual.shape(), shape);
     expect_close(actual.reshape({-1}), expected.reshape({-1}));
@@ -99,7 +105,7 @@ TEST(Matmul, TreatsVectorsAsOneRowOrOneColumn) {
   close(matmul(four, m, {.transpose_a = true, .transpose_b = true}), {3},
         matmul(four.reshape({1, 4}), m, {.transpose_b = true}));
   close(matmul(four, four), {}, matmul(four.reshape({1, 4}), four.reshape({4, 1})));
-  const Tensor batch = random_tensor({2, 5, 3, 4}, DType::float64, 4);
+  const Tensor batch = here(random_tensor({2, 5, 3, 4}, DType::float64, 4));
   close(matmul(batch, four), {2, 5, 3}, matmul(batch.reshape({30, 4}), four.reshape({4, 1})));
   EXPECT_EQ(matmul(three, batch).shape(), (Shape{2, 5, 4}));
 }
@@ -118,31 +124,32 @@ Tensor one_by_one(const Tensor& a, const Tensor& b, const MatmulOptions& options
   return Tensor::from_vector(values, result);
 }
 
-TEST(Matmul, MultipliesEveryMemberOfABatch) {
+TEST_P(Matmul, MultipliesEveryMemberOfABatch) {
   for (const bool transpose_a : {false, true}) {
     for (const bool transpose_b : {false, true}) {
       const MatmulOptions options{transpose_a, transpose_b};
       const Shape one_a = transpose_a ? Shape{7, 5} : Shape{5, 7}, one_b = transpose_b ? Shape{18, 7} : Shape{7, 18};
       const Shape many_a{2, 3, one_a[0], one_a[1]}, many_b{2, 3, one_b[0], one_b[1]};
       for (const auto& [shape_a, shape_b] : {std::pair{many_a, many_b}, {many_a, one_b}, {one_a, many_b}}) {
-        const Tensor a = random_tensor(shape_a, DType::float64, 1), b = random_tensor(shape_b, DType::float64, 2);
+        const Tensor a = here(random_tensor(shape_a, DType::float64, 1)),
+                     b = here(random_tensor(shape_b, DType::float64, 2));
         expect_close(matmul(a, b, options), one_by_one(a, b, options, {2, 3, 5, 18}));
       }
     }
   }
 }
 
-TEST(Matmul, GivesEmptyResultsForEmptyBatchesAndZerosForAnEmptySum) {
-  EXPECT_EQ(matmul(zeros({0, 3, 4}), zeros({0, 4, 5})).shape(), (Shape{0, 3, 5}));
-  EXPECT_EQ(matmul(zeros({0, 3, 4}), zeros({4, 5})).shape(), (Shape{0, 3, 5}));
-  expect_close(matmul(zeros({2, 3, 0}), zeros({2, 0, 5})), zeros({2, 3, 5}));
-  Tensor a = zeros({0, 4, 3}).set_requires_grad(true), b = ones({4, 5}).set_requires_grad(true);
-  matmul(a, b, {.transpose_a = true}).backward({.gradient = zeros({0, 3, 5})});
-  expect_close(b.grad(), zeros({4, 5}));
+TEST_P(Matmul, GivesEmptyResultsForEmptyBatchesAndZerosForAnEmptySum) {
+  EXPECT_EQ(matmul(here(zeros({0, 3, 4})), here(zeros({0, 4, 5}))).shape(), (Shape{0, 3, 5}));
+  EXPECT_EQ(matmul(here(zeros({0, 3, 4})), here(zeros({4, 5}))).shape(), (Shape{0, 3, 5}));
+  expect_close(matmul(here(zeros({2, 3, 0})), here(zeros({2, 0, 5}))), zeros({2, 3, 5}));
+  Tensor a = here(zeros({0, 4, 3})).set_requires_grad(true), b = here(ones({4, 5})).set_requires_grad(true);
+  matmul(a, b, {.transpose_a = true}).backward({.gradient = here(zeros({0, 3, 5}))});
+  expect_close(b.grad(), here(zeros({4, 5})));
   EXPECT_EQ(a.grad().shape(), a.shape());
 }
 
-TEST(Matmul, GradientMatchesFiniteDifferences) {
+TEST_P(Matmul, GradientMatchesFiniteDifferences) {
   for (const bool transpose_a : {false, true}) {
     for (const bool transpose_b : {false, true}) {
       const auto f = [&](const std::vector<Tensor>& in) { return matmul(in[0], in[1], {transpose_a, transpose_b}); };
@@ -156,7 +163,7 @@ TEST(Matmul, GradientMatchesFiniteDifferences) {
   }
 }
 
-TEST(Matmul, GradientOfVectorsMatchesFiniteDifferences) {
+TEST_P(Matmul, GradientOfVectorsMatchesFiniteDifferences) {
   const auto f = [](const std::vector<Tensor>& in) { return matmul(in[0], in[1]); };
   const Tensor vector = random_tensor({4}, DType::float64, 1), other = random_tensor({4}, DType::float64, 2);
   expect_gradient(f, {vector, other});
@@ -165,10 +172,10 @@ TEST(Matmul, GradientOfVectorsMatchesFiniteDifferences) {
   expect_gradient(f, {vector, random_tensor({2, 4, 3}, DType::float64, 3)});
 }
 
-TEST(Matmul, ComputesOnlyTheGradientThatIsWanted) {
-  Tensor a = ones({2, 3}).set_requires_grad(true);
-  const Tensor b = ones({3, 4});
-  matmul(a, b).backward({.gradient = ones({2, 4})});
+TEST_P(Matmul, ComputesOnlyTheGradientThatIsWanted) {
+  Tensor a = here(ones({2, 3})).set_requires_grad(true);
+  const Tensor b = here(ones({3, 4}));
+  matmul(a, b).backward({.gradient = here(ones({2, 4}))});
   expect_close(a.grad(), full({2, 3}, 4));
   EXPECT_FALSE(b.grad().defined());
 }

@@ -6,7 +6,7 @@
 #include "bough/autograd/autograd.h"
 #include "kernels/reference/rows.h"
 #include "tests/support/compare.h"
-#include "tests/support/gradient.h"
+#include "tests/support/devices.h"
 #include "tests/support/random_tensor.h"
 #include "tests/support/threads.h"
 
@@ -27,13 +27,17 @@ const std::vector<Case> cases = {{0, 0, 3},        {5, 0, 3},        {1, 1, 1}, 
                                  {50, 10, 67},     {3, 40, 131},     {1, 5000, 9}, {5000, 3, 9}, {40, 3000, 40},
                                  {3000, 3000, 16}, {70000, 20000, 1}};
 
-TEST(GatherRows, MatchesTheReference) {
+class GatherRows : public DeviceTest {};
+INSTANTIATE_TEST_SUITE_P(EveryDevice, GatherRows, testing::ValuesIn(every_device), device_name);
+
+TEST_P(GatherRows, MatchesTheReference) {
   for (const Case& c : cases) {
+    if (std::max(c.num_rows, c.picked) * c.width > most_elements()) continue;
     for (DType dtype : {DType::float32, DType::float64, DType::int32, DType::int64, DType::boolean}) {
       for (DType index_type : {DType::int32, DType::int64}) {
         SCOPED_TRACE(testing::Message() << c.num_rows << " rows, " << c.picked << " picked, width " << c.width);
-        const Tensor x = random_tensor({c.num_rows, c.width}, dtype);
-        const Tensor index = random_indices({c.picked}, 0, c.num_rows, index_type);
+        const Tensor x = here(random_tensor({c.num_rows, c.width}, dtype));
+        const Tensor index = here(random_indices({c.picked}, 0, c.num_rows, index_type));
         const Tensor y = gather_rows(x, index);
         EXPECT_EQ(y.shape(), (Shape{c.picked, c.width}));
         EXPECT_EQ(y.to_vector<double>(),
@@ -43,19 +47,23 @@ TEST(GatherRows, MatchesTheReference) {
   }
 }
 
-TEST(GatherRows, KeepsFurtherAxesAndTakesVectors) {
-  EXPECT_EQ(gather_rows(zeros({4, 2, 3}), arange(2)).shape(), (Shape{2, 2, 3}));
-  EXPECT_EQ(gather_rows(arange(4), Tensor::from_vector<std::int32_t>({3, 3, 0}, {3})).to_vector<int>(),
+TEST_P(GatherRows, KeepsFurtherAxesAndTakesVectors) {
+  EXPECT_EQ(gather_rows(here(zeros({4, 2, 3})), here(arange(2))).shape(), (Shape{2, 2, 3}));
+  EXPECT_EQ(gather_rows(here(arange(4)), here(Tensor::from_vector<std::int32_t>({3, 3, 0}, {3}))).to_vector<int>(),
             (std::vector<int>{3, 3, 0}));
 }
 
-TEST(ScatterAddRows, MatchesTheReference) {
+class ScatterAddRows : public DeviceTest {};
+INSTANTIATE_TEST_SUITE_P(EveryDevice, ScatterAddRows, testing::ValuesIn(every_device), device_name);
+
+TEST_P(ScatterAddRows, MatchesTheReference) {
   for (const Case& c : cases) {
+    if (std::max(c.num_rows, c.picked) * c.width > most_elements()) continue;
     for (DType dtype : {DType::float32, DType::float64}) {
       for (DType index_type : {DType::int32, DType::int64}) {
         SCOPED_TRACE(testing::Message() << c.num_rows << " rows, " << c.picked << " entries, width " << c.width);
-        const Tensor values = random_tensor({c.picked, c.width}, dtype);
-        const Tensor index = random_indices({c.picked}, 0, c.num_rows, index_type);
+        const Tensor values = here(random_tensor({c.picked, c.width}, dtype));
+        const Tensor index = here(random_indices({c.picked}, 0, c.num_rows, index_type));
         const Tensor y = scatter_add_rows(values, index, c.num_rows);
         EXPECT_EQ(y.shape(), (Shape{c.num_rows, c.width}));
         const Tensor expected =
@@ -83,19 +91,22 @@ TEST(ScatterAddRows, TakesSortedAndReversedIndices) {
   }
 }
 
-TEST(ScatterAddRows, AddsInTheOrderOfTheInput) {
+TEST_P(ScatterAddRows, AddsInTheOrderOfTheInput) {
   // 1e8 swallows a 1 in float32, so every order gives another result.
   std::vector<float> values;
   for (float value : {1.0f, 1e8f, -1e8f, 1e8f, -1e8f, 1.0f}) values.insert(values.end(), 20, value);
-  const Tensor index = Tensor::from_vector<std::int64_t>({0, 0, 0, 1, 1, 1}, {6});
-  const Tensor sums = scatter_add_rows(Tensor::from_vector(values, {6, 20}), index, 2);
+  const Tensor index = here(Tensor::from_vector<std::int64_t>({0, 0, 0, 1, 1, 1}, {6}));
+  const Tensor sums = scatter_add_rows(here(Tensor::from_vector(values, {6, 20})), index, 2);
   expect_same_bits(sums.rows(0, 1), zeros({1, 20}));
   expect_same_bits(sums.rows(1, 2), ones({1, 20}));
 }
 
-TEST(IndexAddRows, AddsToACopy) {
-  const Tensor x = random_tensor({5, 7}), values = random_tensor({9, 7}, DType::float32, 2);
-  const Tensor index = random_indices({9}, 0, 5), before = x.clone();
+class IndexAddRows : public DeviceTest {};
+INSTANTIATE_TEST_SUITE_P(EveryDevice, IndexAddRows, testing::ValuesIn(every_device), device_name);
+
+TEST_P(IndexAddRows, AddsToACopy) {
+  const Tensor x = here(random_tensor({5, 7})), values = here(random_tensor({9, 7}, DType::float32, 2));
+  const Tensor index = here(random_indices({9}, 0, 5)), before = x.clone();
   const Tensor y = index_add_rows(x, index, values);
   std::vector<double> expected =
       reference::scatter_add_rows(values.to_vector<double>(), 7, index.to_vector<std::int64_t>(), 5);
@@ -105,20 +116,24 @@ TEST(IndexAddRows, AddsToACopy) {
   expect_same_bits(x, before);
 }
 
-TEST(RowGradients, MatchFiniteDifferences) {
+class RowGradients : public DeviceTest {};
+INSTANTIATE_TEST_SUITE_P(EveryDevice, RowGradients, testing::ValuesIn(every_device), device_name);
+
+TEST_P(RowGradients, MatchFiniteDifferences) {
   const Tensor x = random_tensor({4, 3}, DType::float64), values = random_tensor({6, 3}, DType::float64, 2);
   const Tensor index = Tensor::from_vector<std::int64_t>({2, 0, 2, 2, 3, 0}, {6});
-  expect_gradient([&](const auto& in) { return gather_rows(in[0], index); }, {x});
-  expect_gradient([&](const auto& in) { return scatter_add_rows(in[0], index, 4); }, {values});
-  expect_gradient([&](const auto& in) { return index_add_rows(in[0], index, in[1]); }, {x, values});
-  expect_gradient([&](const auto& in) { return gather_rows(in[0], index); }, {random_tensor({4}, DType::float64)});
+  expect_gradient([&](const auto& in) { return gather_rows(in[0], in[1]); }, {x, index});
+  expect_gradient([&](const auto& in) { return scatter_add_rows(in[0], in[1], 4); }, {values, index});
+  expect_gradient([&](const auto& in) { return index_add_rows(in[0], in[2], in[1]); }, {x, values, index});
+  expect_gradient([&](const auto& in) { return gather_rows(in[0], in[1]); },
+                  {random_tensor({4}, DType::float64), index});
 }
 
-TEST(RowGradients, OnlyWhatIsAskedFor) {
-  Tensor x = random_tensor({4, 3}), values = random_tensor({6, 3});
+TEST_P(RowGradients, OnlyWhatIsAskedFor) {
+  Tensor x = here(random_tensor({4, 3})), values = here(random_tensor({6, 3}));
   values.set_requires_grad(true);
-  const Tensor index = random_indices({6}, 0, 4);
-  index_add_rows(x, index, values).backward({.gradient = ones({4, 3})});
+  const Tensor index = here(random_indices({6}, 0, 4));
+  index_add_rows(x, index, values).backward({.gradient = here(ones({4, 3}))});
   EXPECT_FALSE(x.grad().defined());
   expect_same_bits(values.grad(), ones({6, 3}));
 }
@@ -135,19 +150,22 @@ TEST(Rows, AreBitwiseEqualForOneTwoAndSevenThreads) {
   expect_same_bits_for_threads([&] { return gather_rows(values, uneven); });
 }
 
-TEST(Rows, NameTheBadIndexWhereItStandsAndTheNumberOfRows) {
-  const Tensor x = zeros({4, 2});
+class Rows : public DeviceTest {};
+INSTANTIATE_TEST_SUITE_P(EveryDevice, Rows, testing::ValuesIn(every_device), device_name);
+
+TEST_P(Rows, NameTheBadIndexWhereItStandsAndTheNumberOfRows) {
+  const Tensor x = here(zeros({4, 2}));
   for (std::int64_t bad : {std::int64_t{4}, std::int64_t{-1}, std::int64_t{1} << 40}) {
-    const Tensor index = Tensor::from_vector<std::int64_t>({0, 3, bad, 9}, {4});
+    const Tensor index = here(Tensor::from_vector<std::int64_t>({0, 3, bad, 9}, {4}));
     const auto names_it = ThrowsMessage<IndexError>(
         AllOf(HasSubstr("index " + std::to_string(bad) + " at position 2"), HasSubstr("4 rows")));
     EXPECT_THAT([&] { gather_rows(x, index); }, names_it);
-    EXPECT_THAT([&] { scatter_add_rows(zeros({4, 2}), index, 4); }, names_it);
-    EXPECT_THAT([&] { index_add_rows(x, index, zeros({4, 2})); }, names_it);
+    EXPECT_THAT([&] { scatter_add_rows(here(zeros({4, 2})), index, 4); }, names_it);
+    EXPECT_THAT([&] { index_add_rows(x, index, here(zeros({4, 2}))); }, names_it);
   }
   EXPECT_THAT(
       [&] {
-        gather_rows(zeros({0, 2}), Tensor::from_vector<std::int32_t>({0}, {1}));
+        gather_rows(here(zeros({0, 2})), here(Tensor::from_vector<std::int32_t>({0}, {1})));
       },
       ThrowsMessage<IndexError>(HasSubstr("0 rows")));
 }

@@ -5,6 +5,8 @@
 
 #include <vector>
 
+#include "bough/core/device.h"
+
 namespace bough::test {
 
 /// Calls f once for every instruction set that was built and that this machine has, with dispatch forced to it.
@@ -20,6 +22,16 @@ void on_every_simd_target(const F& f) {
     force(target);
     f();
     force(0);
+  }
+}
+
+/// The same for an operation on a device: a GPU has one instruction set.
+template <typename F>
+void on_every_simd_target(Device device, const F& f) {
+  if (device == Device::cpu()) {
+    on_every_simd_target(f);
+  } else {
+    f();
   }
 }
 

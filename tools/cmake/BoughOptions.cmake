@@ -55,11 +55,17 @@ endfunction()
 # Code that reads, writes and decides but has no loop that people wait for: with -O1 it compiles a third sooner.
 set(bough_light_optimisation $<$<CONFIG:Release>:-O1>)
 
-# bough_test(name SOURCES ... LIBRARIES ... [PREFIX ...]): one GoogleTest program, each of its cases a ctest test.
+# bough_test(name SOURCES ... LIBRARIES ... [PREFIX ...] [FILTER ...] [ENVIRONMENT ...]): one GoogleTest program, each of
+# its cases, or of those whose names match the filter, a ctest test.
 function(bough_test name)
-  cmake_parse_arguments(ARG "" "PREFIX" "SOURCES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "" "PREFIX;FILTER;ENVIRONMENT" "SOURCES;LIBRARIES" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} bough_options GTest::gtest_main GTest::gmock)
-  gtest_discover_tests(${name} TEST_PREFIX "${ARG_PREFIX}" DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 600)
+  set(properties TIMEOUT 600)
+  if(ARG_ENVIRONMENT)
+    list(APPEND properties ENVIRONMENT ${ARG_ENVIRONMENT})
+  endif()
+  gtest_discover_tests(${name} TEST_PREFIX "${ARG_PREFIX}" TEST_FILTER "${ARG_FILTER}" DISCOVERY_TIMEOUT 60
+                       PROPERTIES ${properties})
 endfunction()
