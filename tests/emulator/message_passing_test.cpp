@@ -190,13 +190,16 @@ TEST(EmulatedGspmm, DoesNotDependOnWhichThreadRunsFirst) {
 TEST(EmulatedGspmm, ReadsASourceOnceAnEdge) {
   const Graph graph = zoo::causal_window(16, 15);  // node i has i + 1 edges
   const std::int64_t edges = graph.num_edges();
-  const Tensor x = test::random_tensor({graph.num_src(), 32});
-  const MessageCase c(graph, BinaryOp::copy_lhs, {x, Target::source}, {});
-  Queue queue;
-  emulated_gspmm(graph, c, ReduceOp::sum, queue);
-  // 4 sectors of the row, one of the neighbour, one of the layout's offset, and one of each item.
-  EXPECT_EQ(queue.traffic().load_sectors, edges * (4 + 1 + 1) + graph.num_dst());
-  EXPECT_EQ(queue.traffic().store_sectors, graph.num_dst() * 4);
+  for (const std::int64_t turns : {1, 2}) {
+    const Tensor x = test::random_tensor({graph.num_src(), 32 * turns});
+    const MessageCase c(graph, BinaryOp::copy_lhs, {x, Target::source}, {});
+    Queue queue;
+    emulated_gspmm(graph, c, ReduceOp::sum, queue);
+    // For 32 features of an edge 4 sectors of the row, one of the neighbour, one of the layout's offset; one of each
+    // item.
+    EXPECT_EQ(queue.traffic().load_sectors, turns * edges * (4 + 1 + 1) + graph.num_dst());
+    EXPECT_EQ(queue.traffic().store_sectors, turns * graph.num_dst() * 4);
+  }
 }
 
 /// Every node receives from every node, in the order of the destinations.
