@@ -152,6 +152,15 @@ TEST_P(CrossEntropy, ImpossibleTargetsCostInfinityAndIgnoredRowsMayHoldAnything)
   EXPECT_EQ(logits.grad().to_vector<float>(), (std::vector<float>{1, -1, -1, 0, 0, 0, 0, 0}));
 }
 
+TEST_P(CrossEntropy, CompleteSmoothingOverAnImpossibleClassCostsInfinity) {
+  Tensor logits = here(Tensor::from_vector<float>({0, -inf, 0, 0}, {2, 2})).set_requires_grad(true);
+  const Tensor targets = here(Tensor::from_vector<std::int64_t>({1, 1}, {2}));
+  const Tensor loss = cross_entropy(logits, targets, {.label_smoothing = 1, .reduction = Reduction::none});
+  expect_close(loss, std::vector<double>{inf, std::log(2.0)});
+  loss.backward({.gradient = here(ones({2}))});
+  expect_close(logits.grad(), std::vector<double>{0.5, -0.5, 0, 0});
+}
+
 TEST(CrossEntropy, KeepsNoProbabilities) {
   Tensor logits = random_tensor({1000, 500});
   logits.set_requires_grad(true);
