@@ -119,6 +119,8 @@ struct Write {
 
 using Scale = GraphSelfAttentionOptions::Scale;
 constexpr std::array<Choice<Scale>, 2> scales{{{"head_dim", Scale::head_dim}, {"dim", Scale::dim}}};
+constexpr std::array<Choice<KeptValues>, 3> kept_values{
+    {{"automatic", KeptValues::automatic}, {"all", KeptValues::all}, {"few", KeptValues::few}}};
 constexpr std::array<Choice<bool>, 2> norms{{{"post", false}, {"pre", true}}};
 constexpr std::array<Choice<Activation>, 3> activations{
     {{"relu", Activation::relu}, {"gelu", Activation::gelu}, {"none", Activation::none}}};
@@ -217,6 +219,8 @@ void visit_fields(T& options, auto& visitor) {
   visitor.boolean("trained_start", "nodes that are no tokens start from a trained vector", options.trained_start);
   visitor.boolean("checkpoint_layers", "run layers again in backward instead of keeping their tensors",
                   options.checkpoint_layers);
+  visitor.choice("kept", "values that layers keep for backward; the others are computed again", options.kept,
+                 kept_values);
 }
 
 template <FieldsOf<GraphTransformerDecoderOptions> T>

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "bough/autograd/autograd.h"
+#include "bough/autograd/recompute.h"
 #include "bough/core/errors.h"
 #include "bough/nn/init.h"
 #include "bough/ops/activation.h"
@@ -91,8 +92,8 @@ Tensor GraphSelfAttention::forward(std::span<const Graph> graphs, const Tensor& 
   return attend(graphs, query.forward(destinations), std::move(kv[0]), std::move(kv[1]));
 }
 
-Tensor GraphSelfAttention::forward(std::span<const Graph> graphs, const Tensor& nodes,
-                                   const AttentionRows& rows) const {
+Tensor GraphSelfAttention::forward(std::span<const Graph> graphs, const Tensor& nodes, const AttentionRows& rows,
+                                   Kept kept) const {
   const bool same_rows = !rows.sources.defined() && !rows.destinations.defined();
   const std::int64_t at_once = heads_at_once(graphs, nodes), width = at_once * (options_.dim / options_.heads);
   std::vector<Tensor> heads;
@@ -105,7 +106,7 @@ Tensor GraphSelfAttention::forward(std::span<const Graph> graphs, const Tensor& 
       qkv = project({part(query)}, nodes, rows.destinations);
       for (Tensor& one : project({part(key), part(value)}, nodes, rows.sources)) qkv.push_back(std::move(one));
     }
-    heads.push_back(attended(graphs, std::move(qkv[0]), std::move(qkv[1]), std::move(qkv[2]), rows.distances));
+    heads.push_back(attended(graphs, std::move(qkv[0]), std::move(qkv[1]), std::move(qkv[2]), rows.distances, kept));
   }
   const Tensor joined = heads.size() == 1 ? heads[0] : concatenate(heads, 1);
   heads.clear();
@@ -126,17 +127,24 @@ Tensor GraphSelfAttention::attend(std::span<const Graph> graphs, Tensor queries,
 }
 
 Tensor GraphSelfAttention::attended(std::span<const Graph> graphs, Tensor queries, Tensor keys, Tensor values,
-                                    const Tensor& distances) const {
+                                    const Tensor& distances, Kept kept) const {
   const std::int64_t head_dim = options_.dim / options_.heads;
   const Shape joined = queries.shape();
   for (Tensor* x : {&queries, &keys, &values}) *x = x->reshape({x->size(0), x->size(1) / head_dim, head_dim});
   const std::int64_t scaled_by = options_.scale == GraphSelfAttentionOptions::Scale::dim ? options_.dim : head_dim;
-  return graph_attention(graphs, queries, keys, values,
-                         {.relation_keys = relation_keys,
-                          .edge_weights = edge_weights(distances),
-                          .scale = 1 / std::sqrt(static_cast<double>(scaled_by)),
-                          .dropout = is_training() ? options_.dropout : 0})
-      .reshape(joined);
+  const auto attend = [joined, scale = 1 / std::sqrt(static_cast<double>(scaled_by)),
+                       dropout = is_training() ? options_.dropout : 0](std::span<const Graph> over,
+                                                                       const std::vector<Tensor>& in) {
+    return graph_attention(over, in[0], in[1], in[2],
+                           {.relation_keys = in[3], .edge_weights = in[4], .scale = scale, .dropout = dropout})
+        .reshape(joined);
+  };
+  const std::vector<Tensor> inputs{std::move(queries), std::move(keys), std::move(values), relation_keys,
+                                   edge_weights(distances)};
+  if (kept == Kept::all) return attend(graphs, inputs);
+  return recompute_value([attend, over = std::vector<Graph>(graphs.begin(), graphs.end())](
+                             const std::vector<Tensor>& in) { return attend(over, in); },
+                         inputs);
 }
 
 Tensor GraphSelfAttention::reach() const {

@@ -36,8 +36,8 @@ Tensor outside_rows(const Rounds& rounds, const SegmentMemory* memory, std::size
 
 /// A layer on a graph or a part of one; `checkpointed`: keeping nothing but its inputs for backward.
 template <typename Part, typename... Inputs>
-Tensor run(const GraphTransformerLayer& layer, bool checkpointed, const Part& part, Inputs... inputs) {
-  if (!checkpointed) return layer.forward(part, std::move(inputs)...);
+Tensor run(const GraphTransformerLayer& layer, bool checkpointed, Kept kept, const Part& part, Inputs... inputs) {
+  if (!checkpointed) return layer.forward(part, std::move(inputs)..., kept);
   return recompute(
       [&layer, part](const std::vector<Tensor>& given) {
         if constexpr (sizeof...(inputs) == 1)
@@ -49,6 +49,13 @@ Tensor run(const GraphTransformerLayer& layer, bool checkpointed, const Part& pa
 }
 
 }  // namespace
+
+Kept kept_values(const GraphTransformerOptions& options, std::int64_t nodes, std::int64_t tokens) {
+  if (options.kept != KeptValues::automatic) return options.kept == KeptValues::few ? Kept::few : Kept::all;
+  constexpr std::int64_t little = std::int64_t{64} << 20;
+  const std::int64_t width = 8 * options.layer.dim + options.layer.feed_forward;
+  return nodes > tokens && nodes * width * static_cast<std::int64_t>(sizeof(float)) > little ? Kept::few : Kept::all;
+}
 
 GraphTransformerLayer::GraphTransformerLayer(const GraphTransformerLayerOptions& options)
     : attention(attention_options(options, options.num_relations)),
@@ -64,36 +71,39 @@ GraphTransformerLayer::GraphTransformerLayer(const GraphTransformerLayerOptions&
   add_module("dropout", dropout_);
 }
 
-Tensor GraphTransformerLayer::forward(const Graph& graph, const Tensor& h) const {
-  return update(std::span(&graph, 1), h, {});
+Tensor GraphTransformerLayer::forward(const Graph& graph, const Tensor& h, Kept kept) const {
+  return update(std::span(&graph, 1), h, {}, kept);
 }
 
-Tensor GraphTransformerLayer::forward(const LayerView& view, const Tensor& sources) const {
+Tensor GraphTransformerLayer::forward(const LayerView& view, const Tensor& sources, Kept kept) const {
   const bool whole = !view.graph.is_bipartite();
   return update(std::span(&view.graph, 1), sources,
-                {.destinations = whole ? Tensor() : index_tensor(view.destination_rows).to(sources.device())});
+                {.destinations = whole ? Tensor() : index_tensor(view.destination_rows).to(sources.device())}, kept);
 }
 
-Tensor GraphTransformerLayer::forward(const Round& round, Tensor held, const Tensor& outside) const {
+Tensor GraphTransformerLayer::forward(const Round& round, Tensor held, const Tensor& outside, Kept kept) const {
   const AttentionRows rows{
       .sources = round.source_rows, .destinations = round.updated_rows, .distances = round.distances};
   const bool reads_more = outside.defined() && outside.size(0) > 0;
-  if (!round.next_rows.defined() && !reads_more) return update(round.graphs, std::move(held), rows);
-  const Tensor updated = update(round.graphs, reads_more ? concatenate({outside, held}, 0) : held, rows);
+  if (!round.next_rows.defined() && !reads_more) return update(round.graphs, std::move(held), rows, kept);
+  const Tensor updated = update(round.graphs, reads_more ? concatenate({outside, held}, 0) : held, rows, kept);
   return round.next_rows.defined() ? gather_rows(concatenate({updated, held}, 0), round.next_rows) : updated;
 }
 
-Tensor GraphTransformerLayer::update(std::span<const Graph> graphs, Tensor nodes, const AttentionRows& rows) const {
-  return forward_around(std::move(nodes), rows.destinations,
-                        [&](const Tensor& read) { return attention.forward(graphs, read, rows); });
+Tensor GraphTransformerLayer::update(std::span<const Graph> graphs, Tensor nodes, const AttentionRows& rows,
+                                     Kept kept) const {
+  return forward_around(
+      std::move(nodes), rows.destinations,
+      [&](const Tensor& read) { return attention.forward(graphs, read, rows, kept); }, kept);
 }
 
-Tensor GraphTransformerLayer::forward_around(Tensor read, const Tensor& rows,
-                                             FunctionRef<Tensor(const Tensor&)> attend) const {
-  const Tensor z = residual(attention_norm, dropout_, pre_norm_, std::move(read), rows, attend);
+Tensor GraphTransformerLayer::forward_around(Tensor read, const Tensor& rows, FunctionRef<Tensor(const Tensor&)> attend,
+                                             Kept kept) const {
+  const Tensor z = residual(attention_norm, dropout_, pre_norm_, std::move(read), rows, attend, kept);
   return in_row_blocks(z, dropout_.active() || feed_forward.drops(), [&](const Tensor& block) {
-    return residual(feed_forward_norm, dropout_, pre_norm_, block, {},
-                    [&](const Tensor& normed) { return feed_forward.forward(normed); });
+    return residual(
+        feed_forward_norm, dropout_, pre_norm_, block, {},
+        [&](const Tensor& normed) { return feed_forward.forward(normed, kept); }, kept);
   });
 }
 
@@ -128,7 +138,8 @@ Tensor GraphTransformer::forward(const Graph& graph, const Tensor& h) const {
                                                        options_.stages));
   }
   Tensor state = h;
-  for (const auto& layer : layers_) state = run(*layer, options_.checkpoint_layers, graph, state);
+  for (const auto& layer : layers_)
+    state = run(*layer, options_.checkpoint_layers, kept_values(options_, h.size(0), h.size(0)), graph, state);
   return finish(state);
 }
 
@@ -139,7 +150,8 @@ Tensor GraphTransformer::forward(const NeededNodes& needed, const Tensor& h) con
   }
   Tensor state = h;
   for (std::size_t i = 0; i < layers_.size(); ++i) {
-    state = run(*layers_[i], options_.checkpoint_layers, needed.layers[i], state);
+    state = run(*layers_[i], options_.checkpoint_layers, kept_values(options_, h.size(0), h.size(0)), needed.layers[i],
+                state);
   }
   return finish(gather_rows(state, index_tensor(needed.readout_rows).to(state.device())));
 }
@@ -169,6 +181,7 @@ Tensor GraphTransformer::forward(const Rounds& rounds, const Tensor& tokens, con
     }
     for (std::size_t stage = 0; stage < rounds.layers[i].size(); ++stage) {
       held = run(layer(static_cast<std::int64_t>(i), static_cast<std::int64_t>(stage)), options_.checkpoint_layers,
+                 kept_values(options_, rounds.layers[i][stage].graphs.front().num_dst(), rounds.num_tokens),
                  rounds.layers[i][stage], std::move(held), outside);
     }
     const bool last = i + 1 == rounds.layers.size();

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "bough/autograd/autograd.h"
+#include "bough/autograd/recompute.h"
 #include "bough/core/errors.h"
 #include "bough/nn/init.h"
 #include "bough/ops/arithmetic.h"
@@ -35,7 +36,11 @@ Linear::Linear(const LinearOptions& options)
   }
 }
 
-Tensor Linear::forward(const Tensor& x) const { return linear(x, weight, bias, activation_); }
+Tensor Linear::forward(const Tensor& x, Kept result) const {
+  if (result == Kept::all) return linear(x, weight, bias, activation_);
+  return recompute_value([activation = activation_](const auto& in) { return linear(in[0], in[1], in[2], activation); },
+                         {x, weight, bias});
+}
 
 Embedding::Embedding(const EmbeddingOptions& options)
     : weight(normal({positive("embedding", "count", options.count), positive("embedding", "dim", options.dim)},
@@ -59,9 +64,15 @@ LayerNorm::LayerNorm(const LayerNormOptions& options)
   add_parameter("bias", bias);
 }
 
-Tensor LayerNorm::forward(const Tensor& x) const { return layer_norm(x, weight, bias, {.epsilon = epsilon_}); }
+Tensor LayerNorm::forward(const Tensor& x, Kept result) const {
+  if (result == Kept::all) return layer_norm(x, weight, bias, {.epsilon = epsilon_});
+  return recompute_value(
+      [epsilon = epsilon_](const auto& in) { return layer_norm(in[0], in[1], in[2], {.epsilon = epsilon}); },
+      {x, weight, bias});
+}
 
-Tensor LayerNorm::forward(const Tensor& x, const Tensor& residual) const {
+Tensor LayerNorm::forward(const Tensor& x, const Tensor& residual, Kept result) const {
+  if (result == Kept::few && grad_enabled()) return forward(x + residual, result);
   return add_layer_norm(x, residual, weight, bias, {.epsilon = epsilon_, .keep_sum = false}).normalized;
 }
 
@@ -69,7 +80,11 @@ Dropout::Dropout(double p) : p_(p) {
   if (!(p >= 0 && p < 1)) throw ConfigError("dropout", fmt::format("p must be in [0, 1), not {}", p));
 }
 
-Tensor Dropout::forward(const Tensor& x) const { return active() ? dropout(x, p_) : x; }
+Tensor Dropout::forward(const Tensor& x, Kept result) const {
+  if (!active()) return x;
+  if (result == Kept::all) return dropout(x, p_);
+  return recompute_value([p = p_](const auto& in) { return dropout(in[0], p); }, {x});
+}
 
 Tensor in_row_blocks(const Tensor& x, bool at_once, FunctionRef<Tensor(const Tensor&)> function) {
   constexpr std::int64_t block = 1024;
@@ -85,11 +100,11 @@ Tensor in_row_blocks(const Tensor& x, bool at_once, FunctionRef<Tensor(const Ten
 }
 
 Tensor residual(const LayerNorm& norm, const Dropout& dropout, bool pre_norm, Tensor read, const Tensor& rows,
-                FunctionRef<Tensor(const Tensor&)> part) {
-  const Tensor change = dropout.forward(part(pre_norm ? norm.forward(read) : read));
+                FunctionRef<Tensor(const Tensor&)> part, Kept kept) {
+  const Tensor change = dropout.forward(part(pre_norm ? norm.forward(read, kept) : read));
   const Tensor x = rows.defined() ? gather_rows(read, rows) : read;
   read = {};
-  return pre_norm ? x + change : norm.forward(change, x);
+  return pre_norm ? x + change : norm.forward(change, x, kept);
 }
 
 FeedForward::FeedForward(const FeedForwardOptions& options)
@@ -101,9 +116,10 @@ FeedForward::FeedForward(const FeedForwardOptions& options)
   add_module("dropout", dropout_);
 }
 
-Tensor FeedForward::forward(const Tensor& x) const {
-  return in_row_blocks(x, drops(),
-                       [this](const Tensor& rows) { return outer_.forward(dropout_.forward(inner_.forward(rows))); });
+Tensor FeedForward::forward(const Tensor& x, Kept kept) const {
+  return in_row_blocks(x, drops(), [this, kept](const Tensor& rows) {
+    return outer_.forward(dropout_.forward(inner_.forward(rows, kept), kept));
+  });
 }
 
 Tensor sinusoidal_positions(std::int64_t length, std::int64_t dim) {

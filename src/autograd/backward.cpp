@@ -24,7 +24,7 @@ Gradients run(GradientNode& node, std::vector<Gradient> arrived, bool retain) {
                                              : zeros(output.shape, output.dtype, output.device));
   }
   arrived.clear();
-  for (const GradientNode::Saved& entry : node.saved) saved.push_back(entry.tensor);
+  for (const GradientNode::Saved& entry : node.saved) saved.push_back(entry.restored());
   std::vector<bool> needs;
   for (const GradientNode::Input& input : node.inputs) needs.push_back(input.wanted());
 

@@ -7,8 +7,11 @@
 #include <vector>
 
 #include "bough/autograd/autograd.h"
+#include "bough/core/random.h"
 
 namespace bough {
+
+struct ValueRecipe;
 
 /// One recorded operation. Nodes point to the nodes of their inputs, so a tensor keeps exactly the history it needs.
 class GradientNode {
@@ -26,9 +29,19 @@ class GradientNode {
     DType dtype = DType::float32;
     Device device;
   };
+  /// A tensor that backward reads, without its history; or how to make it again.
   struct Saved {
     Tensor tensor;
     std::uint64_t version = 0;
+    std::shared_ptr<ValueRecipe> recipe;  ///< set instead of the tensor
+    Shape shape;                          ///< in which the recipe's value was read
+
+    Saved() = default;
+    explicit Saved(const Tensor& kept);
+    /// The tensor, made again if need be; undefined if there is none.
+    Tensor restored() const;
+    /// What was written to since, of the tensor or of what it is made from; undefined if nothing was.
+    Tensor overwritten() const;
   };
 
   GradientNode() = default;
@@ -56,6 +69,17 @@ class GradientNode {
 
 /// Grows with every call, over all threads.
 std::uint64_t next_sequence();
+
+/// How to make a value again that nobody keeps, and the value itself once backward has asked for it: it lives as long
+/// as something in the history may still ask.
+struct ValueRecipe {
+  std::function<Tensor(const std::vector<Tensor>&)> make;
+  std::vector<GradientNode::Saved> inputs;
+  RandomStream random;  ///< where the default generator stood
+  Shape shape;
+  DType dtype = DType::float32;
+  Tensor value;
+};
 
 /// Where the gradient of a tensor goes, as far as it wants one.
 GradientNode::Input input_slot(const Tensor& tensor);

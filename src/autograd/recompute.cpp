@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "bough/core/random.h"
+#include "src/autograd/generator_state.h"
 #include "src/autograd/gradient_node.h"
 #include "src/core/tensor_body.h"
 
@@ -38,27 +38,14 @@ std::vector<Slot> boundary(GradientNode* last, std::uint64_t since) {
   return places;
 }
 
-/// Runs the calling thread's default generator from another state, and puts it back.
-class GeneratorState {
- public:
-  explicit GeneratorState(RandomStream state) : previous_(default_generator().state()) {
-    default_generator().set_state(state);
-  }
-  ~GeneratorState() { default_generator().set_state(previous_); }
-  GeneratorState(const GeneratorState&) = delete;
-  GeneratorState& operator=(const GeneratorState&) = delete;
-
- private:
-  RandomStream previous_;
-};
-
 /// Input i of the segment as it was: the node keeps its value and its place in the history apart, since a closure that
 /// kept the tensor itself would make the destruction of long histories recursive.
 Tensor restored_input(const GradientNode& node, std::size_t i) {
   const Slot& slot = node.inputs[i];
   if (slot.leaf != nullptr) return Tensor(slot.leaf);
-  if (!node.saved[i].tensor.defined()) return {};
-  Tensor input = node.saved[i].tensor.detach();
+  Tensor input = node.saved[i].restored();
+  if (!input.defined()) return {};
+  input = input.detach();
   input.body()->requires_grad = slot.node != nullptr;
   input.body()->node = slot.node;
   input.body()->output = slot.output;
@@ -101,18 +88,14 @@ Tensor recompute(Segment f, const std::vector<Tensor>& inputs) {
   node->name = "recompute";
   node->sequence = next_sequence();
   std::vector<Slot> places = boundary(recorded.body()->node.get(), since);
-  const auto keep = [&node](const Tensor& tensor) {
-    node->saved.push_back(tensor.defined() ? GradientNode::Saved{tensor.detach(), tensor.version()}
-                                           : GradientNode::Saved{});
-  };
   for (const Tensor& input : inputs) {
     const Slot slot = input_slot(input);
     const auto reached = [&slot](const Slot& place) { return same_place(place, slot); };
     node->inputs.push_back(std::ranges::any_of(places, reached) ? slot : Slot{});
-    keep(input);
+    node->saved.emplace_back(input);
   }
   for (Slot& place : places) {
-    if (place.leaf != nullptr) keep(Tensor(place.leaf));
+    if (place.leaf != nullptr) node->saved.emplace_back(Tensor(place.leaf));
     node->inputs.push_back(std::move(place));
   }
   node->run_again = [f = std::move(f), num_inputs = inputs.size(), random](const GradientNode& self) {

@@ -55,11 +55,7 @@ std::vector<Tensor> record(Operation operation, std::vector<Tensor> outputs) {
   node->sequence = next_sequence();
   node->backward = std::move(operation.backward);
   for (const Tensor& input : operation.inputs) node->inputs.push_back(input_slot(input));
-  for (const Tensor& tensor : operation.saved) {
-    // Without history: a saved output would otherwise keep its own node alive for ever.
-    node->saved.push_back(tensor.defined() ? GradientNode::Saved{tensor.detach(), tensor.version()}
-                                           : GradientNode::Saved{});
-  }
+  for (const Tensor& tensor : operation.saved) node->saved.emplace_back(tensor);
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     TensorBody& body = *outputs[i].body();
     node->outputs.push_back({body.shape, body.dtype, body.storage->device()});
@@ -98,11 +94,11 @@ void GradientNode::require_usable() const {
                                     name));
   }
   for (const Saved& entry : saved) {
-    if (entry.tensor.defined() && entry.tensor.version() != entry.version) {
+    if (const Tensor changed = entry.overwritten(); changed.defined()) {
       throw AutogradError("backward",
                           fmt::format("a tensor of shape {} that '{}' needs for its gradient was written in "
                                       "place after it was used; write to a clone()",
-                                      to_string(entry.tensor.shape()), name));
+                                      to_string(changed.shape()), name));
     }
   }
 }

@@ -31,6 +31,8 @@ class Storage {
   std::atomic<std::uint64_t> version_{0};
 };
 
+struct ValueRecipe;
+
 /// What the handles of one tensor share.
 struct TensorBody {
   std::shared_ptr<Storage> storage;
@@ -39,9 +41,10 @@ struct TensorBody {
   DType dtype = DType::float32;
 
   bool requires_grad = false;
-  std::shared_ptr<GradientNode> node;  ///< the operation that made it; null for leaves
-  std::size_t output = 0;              ///< which of the node's outputs it is
-  Gradient gradient;                   ///< of leaves
+  std::shared_ptr<GradientNode> node;   ///< the operation that made it; null for leaves
+  std::size_t output = 0;               ///< which of the node's outputs it is
+  Gradient gradient;                    ///< of leaves
+  std::shared_ptr<ValueRecipe> recipe;  ///< what operations keep for backward instead of the value, if set
 
   std::byte* bytes() const { return storage->bytes() + offset * static_cast<std::int64_t>(size_of(dtype)); }
   std::size_t num_bytes() const { return static_cast<std::size_t>(shape.elements()) * size_of(dtype); }

@@ -124,10 +124,13 @@ runner::RunFacts CharLmRun::facts() const {
   // Two operations for each multiplication with a weight: four projections, two of the feed-forward, the scores; for
   // each edge q.k, q.r and p.v. Backward is twice the forward pass.
   const double forward = 2 * (nodes * (4 * dim * dim + 2 * dim * hidden) + tokens * dim * vocabulary + 3 * edges * dim);
-  // Kept for backward, in floats: about eight vectors of a node's width, the hidden layer twice, scores and their
-  // gradient. Every parameter has a gradient and two moments.
+  // Kept for backward, in floats: about eight vectors of a node's width and the hidden layer twice, or few of these,
+  // and scores and their gradient. Every parameter has a gradient and two moments.
+  const bool few =
+      nn::kept_values(transformer_options(model_options_), graph_.num_nodes(), shape_.tokens()) == nn::Kept::few;
   const double layers_at_once = model_options_.checkpoint_layers ? 1.0 / static_cast<double>(model_options_.layers) : 1;
-  const double kept = nodes * dim + layers_at_once * nodes * (7 * dim + 2 * hidden) + 2 * tokens * vocabulary;
+  const double kept =
+      nodes * dim + layers_at_once * nodes * (few ? 5 * dim : 7 * dim + 2 * hidden) + 2 * tokens * vocabulary;
   const auto parameters = model_.parameter_count();
 
   const std::int64_t every =
@@ -347,7 +350,8 @@ CharacterModelOptions character_model_options(const Settings& model, std::int64_
           .stages = graph.stages,
           .input_scale = model.number("input_scale"),
           .tied = model.boolean("tied"),
-          .checkpoint_layers = options.checkpoint_layers};
+          .checkpoint_layers = options.checkpoint_layers,
+          .kept = options.kept};
 }
 
 std::string to_hexadecimal(const std::string& bytes) {

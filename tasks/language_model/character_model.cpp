@@ -8,13 +8,18 @@
 
 namespace bough {
 
+nn::GraphTransformerOptions transformer_options(const CharacterModelOptions& options) {
+  return {.layers = options.layers,
+          .layer = options.layer,
+          .stages = options.stages,
+          .checkpoint_layers = options.checkpoint_layers,
+          .kept = options.kept};
+}
+
 CharacterModel::CharacterModel(const CharacterModelOptions& options)
     : options_(options),
       embedding_({.count = options.vocabulary, .dim = options.layer.dim}),
-      transformer_({.layers = options.layers,
-                    .layer = options.layer,
-                    .stages = options.stages,
-                    .checkpoint_layers = options.checkpoint_layers}) {
+      transformer_(transformer_options(options)) {
   add_module("embedding", embedding_);
   add_module("transformer", transformer_);
   if (options.tied) return;

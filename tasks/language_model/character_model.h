@@ -17,7 +17,11 @@ struct CharacterModelOptions {
   double input_scale = 1;          ///< embeddings are multiplied by this times the root of the width
   bool tied = true;                ///< the output projection is the embedding
   bool checkpoint_layers = false;  ///< layers run again in backward instead of keeping their tensors
+  nn::KeptValues kept = nn::KeptValues::automatic;
 };
+
+/// Of the layers inside.
+nn::GraphTransformerOptions transformer_options(const CharacterModelOptions& options);
 
 /// Predicts the next character at every token: embedding, a stack of graph attention layers, scores of all characters.
 /// Nodes that stand for no character start at zero.

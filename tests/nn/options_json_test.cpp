@@ -85,7 +85,8 @@ TEST(OptionsJson, ComesBackFromWhatItWrites) {
                                                       .soft_span = SoftSpan{.max_span = 9, .ramp = 4}},
                                             .stages = 2,
                                             .trained_start = true,
-                                            .checkpoint_layers = true};
+                                            .checkpoint_layers = true,
+                                            .kept = KeptValues::few};
   const json expected = {{"layers", 3},
                          {"dim", 24},
                          {"heads", 3},
@@ -103,7 +104,8 @@ TEST(OptionsJson, ComesBackFromWhatItWrites) {
                          {"soft_span", {{"max_span", 9}, {"ramp", 4}}},
                          {"stages", 2},
                          {"trained_start", true},
-                         {"checkpoint_layers", true}};
+                         {"checkpoint_layers", true},
+                         {"kept", "few"}};
   EXPECT_EQ(to_json(transformer), expected);
   const auto back = options_from_json<GraphTransformerOptions>("model", expected);
   EXPECT_EQ(to_json(back), expected);

@@ -15,6 +15,7 @@ struct ModelShape {
   std::int64_t tokens = 8192;  ///< of a batch
   std::int64_t length = 8192;  ///< of a sequence
   bool checkpoint_layers = false;
+  nn::KeptValues kept = nn::KeptValues::automatic;
 };
 
 class BatchModel {

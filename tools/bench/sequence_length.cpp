@@ -31,12 +31,16 @@ struct Pass {
 };
 /// Passes of one model: what its layers keep is part of it.
 struct Passes {
+  nn::KeptValues kept;
   bool checkpoint_layers;
   std::vector<Pass> passes;
 };
 const std::vector<Passes>& models() {
-  static const std::vector<Passes> all = {{false, {{"inference", false}, {"training", true}}},
-                                          {true, {{"training_checkpointed", true}}}};
+  using nn::KeptValues;
+  static const std::vector<Passes> all = {{KeptValues::automatic, false, {{"inference", false}, {"training", true}}},
+                                          {KeptValues::all, false, {{"training_all_kept", true}}},
+                                          {KeptValues::few, false, {{"training_few_kept", true}}},
+                                          {KeptValues::automatic, true, {{"training_checkpointed", true}}}};
   return all;
 }
 
@@ -49,7 +53,8 @@ void run_passes(const Passes& passes, const Pattern& pattern, std::int64_t lengt
     const std::string name = fmt::format("n={} {} {}", length, pattern.name, pass.name);
     if (!selected(options, name)) continue;
     if (!model) {
-      model.emplace(pattern.specification, ModelShape{.length = length, .checkpoint_layers = passes.checkpoint_layers});
+      model.emplace(pattern.specification,
+                    ModelShape{.length = length, .checkpoint_layers = passes.checkpoint_layers, .kept = passes.kept});
     }
     const auto step = [&] { pass.training ? model->train() : model->infer(); };
     const auto peak = static_cast<double>(model->peak_bytes(step));

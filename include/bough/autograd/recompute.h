@@ -23,4 +23,15 @@ namespace bough {
 /// Costs one more forward of f, and one look at its recorded operations.
 Tensor recompute(std::function<Tensor(const std::vector<Tensor>&)> f, const std::vector<Tensor>& inputs);
 
+/// f(inputs), recorded as always, whose result backward makes again instead of keeping it: operations that need it for
+/// their gradient, those in f and those it is given to, keep f and the inputs. For results that are large and quickly
+/// made from what is kept anyway. Results may be inputs of further ones, and are then made again one after the other.
+///
+/// All that f reads and that may be written to must be among the inputs: AutogradError in backward if one was written
+/// in place. The rest is as for recompute: the same gradients bit for bit, the same random numbers, f must give the
+/// same result again. A view of the result is kept as a value. With retain_graph, values that were made again stay.
+///
+/// Costs one more forward of f, without its gradient, in each backward that reads the result.
+Tensor recompute_value(std::function<Tensor(const std::vector<Tensor>&)> f, const std::vector<Tensor>& inputs);
+
 }  // namespace bough

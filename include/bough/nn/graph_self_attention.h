@@ -51,7 +51,8 @@ class GraphSelfAttention : public Module {
   /// Sources and destinations picked from the same rows [N, dim]. A row is projected once, however often it is picked,
   /// and not at all if it is not. Where no tape is kept and there are many rows, a few heads at a time, so that only
   /// their queries, keys and values exist.
-  Tensor forward(std::span<const Graph> graphs, const Tensor& nodes, const AttentionRows& rows) const;
+  Tensor forward(std::span<const Graph> graphs, const Tensor& nodes, const AttentionRows& rows,
+                 Kept kept = Kept::all) const;
 
   /// What follows the projections: queries [num_dst, dim], keys and values [num_src, dim] -> [num_dst, dim]. For those
   /// who keep keys and values. Distances as in AttentionRows.
@@ -72,8 +73,8 @@ class GraphSelfAttention : public Module {
 
  private:
   /// Heads of the queries [num_dst, heads * head_dim], joined again but not projected.
-  Tensor attended(std::span<const Graph> graphs, Tensor queries, Tensor keys, Tensor values,
-                  const Tensor& distances) const;
+  Tensor attended(std::span<const Graph> graphs, Tensor queries, Tensor keys, Tensor values, const Tensor& distances,
+                  Kept kept = Kept::all) const;
   /// How many heads forward should compute together.
   std::int64_t heads_at_once(std::span<const Graph> graphs, const Tensor& nodes) const;
   /// z of each head, [heads].

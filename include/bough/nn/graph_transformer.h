@@ -35,25 +35,31 @@ class GraphTransformerLayer : public Module {
   explicit GraphTransformerLayer(const GraphTransformerLayerOptions& options);
 
   /// h [num_nodes, dim] -> [num_nodes, dim].
-  Tensor forward(const Graph& graph, const Tensor& h) const;
+  Tensor forward(const Graph& graph, const Tensor& h, Kept kept = Kept::all) const;
   /// On a part of a graph: rows of view.sources -> rows of view.destinations.
-  Tensor forward(const LayerView& view, const Tensor& sources) const;
+  Tensor forward(const LayerView& view, const Tensor& sources, Kept kept = Kept::all) const;
   /// One round: rows held before -> rows held after. `outside` are rows that are read in front of those held.
-  Tensor forward(const Round& round, Tensor held, const Tensor& outside = {}) const;
+  Tensor forward(const Round& round, Tensor held, const Tensor& outside = {}, Kept kept = Kept::all) const;
   /// The layer around any way of attending: attend gets what is read as the attention sees it and gives a row for each
   /// of `rows` among them: those to update, an index tensor, undefined = all.
-  Tensor forward_around(Tensor read, const Tensor& rows, FunctionRef<Tensor(const Tensor&)> attend) const;
+  Tensor forward_around(Tensor read, const Tensor& rows, FunctionRef<Tensor(const Tensor&)> attend,
+                        Kept kept = Kept::all) const;
 
   GraphSelfAttention attention;
   FeedForward feed_forward;
   LayerNorm attention_norm, feed_forward_norm;
 
  private:
-  Tensor update(std::span<const Graph> graphs, Tensor nodes, const AttentionRows& rows) const;
+  Tensor update(std::span<const Graph> graphs, Tensor nodes, const AttentionRows& rows, Kept kept) const;
 
   Dropout dropout_;
   bool pre_norm_;
 };
+
+/// What layers keep for backward; see Kept. Automatic: few where a layer updates more nodes than there are tokens and
+/// all of it would be more than 64 MiB, so that a graph with many nodes asks for no more than a transformer over its
+/// tokens would; all elsewhere, and where a model runs on a graph whose tokens it does not know.
+enum class KeptValues { automatic, all, few };
 
 struct GraphTransformerOptions {
   std::int64_t layers = 1;
@@ -63,7 +69,11 @@ struct GraphTransformerOptions {
   /// Each layer runs again in backward instead of keeping its tensors: the same gradients for less memory and more
   /// time. The model must then live until backward is done, in the same mode. See recompute.
   bool checkpoint_layers = false;
+  KeptValues kept = KeptValues::automatic;  ///< the same gradients; of no account with checkpoint_layers
 };
+
+/// What a layer that updates so many nodes keeps for backward, of a model over so many tokens.
+Kept kept_values(const GraphTransformerOptions& options, std::int64_t nodes, std::int64_t tokens);
 
 /// What each layer saw of earlier tokens: one tensor a layer, without gradient.
 struct SegmentMemory {

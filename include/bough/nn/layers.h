@@ -7,6 +7,12 @@
 
 namespace bough::nn {
 
+/// What a module keeps for backward: everything it needs there, or only what cannot be made again quickly. The results
+/// and gradients are the same, bit for bit. Of a layer of a transformer (post-norm) `few` are five rows of its width a
+/// node, `all` eight and the hidden layer of its feed-forward part; backward then computes norms, attention and hidden
+/// layer a second time. See recompute_value.
+enum class Kept { all, few };
+
 struct LinearOptions {
   std::int64_t in = 0;
   std::int64_t out = 0;
@@ -19,7 +25,7 @@ struct LinearOptions {
 class Linear : public Module {
  public:
   explicit Linear(const LinearOptions& options);
-  Tensor forward(const Tensor& x) const;
+  Tensor forward(const Tensor& x, Kept result = Kept::all) const;
   /// For linear_parts, which leaves the activation out.
   LinearPart part() const { return {weight, bias}; }
 
@@ -60,9 +66,9 @@ struct LayerNormOptions {
 class LayerNorm : public Module {
  public:
   explicit LayerNorm(const LayerNormOptions& options);
-  Tensor forward(const Tensor& x) const;
-  /// norm(x + residual) without storing more than the sum.
-  Tensor forward(const Tensor& x, const Tensor& residual) const;
+  Tensor forward(const Tensor& x, Kept result = Kept::all) const;
+  /// norm(x + residual) without storing more than the sum and, with Kept::all, the result.
+  Tensor forward(const Tensor& x, const Tensor& residual, Kept result = Kept::all) const;
 
   Tensor weight, bias;  ///< [dim]
 
@@ -74,7 +80,7 @@ class LayerNorm : public Module {
 class Dropout : public Module {
  public:
   explicit Dropout(double p);
-  Tensor forward(const Tensor& x) const;
+  Tensor forward(const Tensor& x, Kept result = Kept::all) const;
   bool active() const { return is_training() && p_ > 0; }
 
  private:
@@ -90,7 +96,7 @@ Tensor in_row_blocks(const Tensor& x, bool at_once, FunctionRef<Tensor(const Ten
 /// x + dropout(part(norm(read))), where x are the rows of `read` that the part updates: an index tensor, undefined =
 /// all. A caller who gives `read` away frees it as early as can be.
 Tensor residual(const LayerNorm& norm, const Dropout& dropout, bool pre_norm, Tensor read, const Tensor& rows,
-                FunctionRef<Tensor(const Tensor&)> part);
+                FunctionRef<Tensor(const Tensor&)> part, Kept kept = Kept::all);
 
 struct FeedForwardOptions {
   std::int64_t dim = 0;
@@ -105,7 +111,7 @@ struct FeedForwardOptions {
 class FeedForward : public Module {
  public:
   explicit FeedForward(const FeedForwardOptions& options);
-  Tensor forward(const Tensor& x) const;
+  Tensor forward(const Tensor& x, Kept kept = Kept::all) const;
   /// Whether it draws random numbers now.
   bool drops() const { return dropout_.active(); }
 
