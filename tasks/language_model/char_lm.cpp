@@ -126,8 +126,8 @@ runner::RunFacts CharLmRun::facts() const {
   const double forward = 2 * (nodes * (4 * dim * dim + 2 * dim * hidden) + tokens * dim * vocabulary + 3 * edges * dim);
   // Kept for backward, in floats: about eight vectors of a node's width and the hidden layer twice, or few of these,
   // and scores and their gradient. Every parameter has a gradient and two moments.
-  const bool few =
-      nn::kept_values(transformer_options(model_options_), graph_.num_nodes(), shape_.tokens()) == nn::Kept::few;
+  const bool few = nn::kept_values(transformer_options(model_options_), graph_.num_nodes() * shape_.count,
+                                   shape_.tokens()) == nn::Kept::few;
   const double layers_at_once = model_options_.checkpoint_layers ? 1.0 / static_cast<double>(model_options_.layers) : 1;
   const double kept =
       nodes * dim + layers_at_once * nodes * (few ? 5 * dim : 7 * dim + 2 * hidden) + 2 * tokens * vocabulary;

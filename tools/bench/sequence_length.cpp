@@ -38,9 +38,9 @@ struct Passes {
 const std::vector<Passes>& models() {
   using nn::KeptValues;
   static const std::vector<Passes> all = {{KeptValues::automatic, false, {{"inference", false}, {"training", true}}},
-                                          {KeptValues::all, false, {{"training_all_kept", true}}},
-                                          {KeptValues::few, false, {{"training_few_kept", true}}},
-                                          {KeptValues::automatic, true, {{"training_checkpointed", true}}}};
+                                          {KeptValues::all, false, {{"all_kept_training", true}}},
+                                          {KeptValues::few, false, {{"few_kept_training", true}}},
+                                          {KeptValues::automatic, true, {{"checkpointed_training", true}}}};
   return all;
 }
 

@@ -1,14 +1,12 @@
 #!/usr/bin/env python3
 """Six layers of width 512 on 8192 tokens, cut into sequences of 512 to 8192: bough against torch 2.13, in one run.
 
-    python3 tools/bench/peers/sequence_length.py build/release/bin/bough [--lengths LIST] [--patterns LIST] [--json]
+    python3 tools/bench/peers/sequence_length.py build/release/bin/bough [--lengths LIST] [--patterns LIST] [--passes LIST] [--json]
 
 torch runs the full causal Transformer with scaled_dot_product_attention, bough the patterns of `bough bench
-sequence_length`. Inference, training (forward and backward), and training with layers that run again in backward
-instead of keeping their tensors, which torch does not do here; medians of the turns. Memory is the growth of the
-process for torch, and parameters, inputs, activations, graphs and
-their plans for bough. Installs torch on first use (see
-environments.py).
+sequence_length`. Inference, training (forward and backward), and training where layers keep all values, few values or
+nothing for backward, which is the same for torch; medians of the turns. Memory is the growth of the process for torch,
+and parameters, inputs, activations, graphs and their plans for bough. Installs torch on first use (see environments.py).
 """
 import argparse
 import json
@@ -19,15 +17,18 @@ import subprocess
 import environments
 
 # Of ours, and what torch does beside it.
-PASSES = {"inference": "inference", "training": "training", "training_checkpointed": "training"}
+PASSES = {"inference": "inference", "training": "training", "all_kept_training": "training",
+          "few_kept_training": "training", "checkpointed_training": "training"}
 
 
-def bough_times(bough, threads, length, pattern):
+def bough_times(bough, threads, length, pattern, passes):
     """{pass: result} of one turn."""
-    command = [bough, "--threads", str(threads), "bench", "sequence_length", "--json", "--repeats", "1",
-               "--only", f"n={length} {pattern} "]
-    lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
-    return {result["case"].split()[-1]: result for result in map(json.loads, lines)}
+    results = {}
+    for which in passes:
+        command = [bough, "--threads", str(threads), "bench", "sequence_length", "--json", "--repeats", "1",
+                   "--only", f"n={length} {pattern} {which}"]
+        results[which] = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    return results
 
 
 def torch_times(threads, length):
@@ -45,20 +46,22 @@ def main():
     parser.add_argument("bough", help="the program")
     parser.add_argument("--lengths", default="512,1024,2048,4096,8192")
     parser.add_argument("--patterns", default="full,bpt_k1,bpt_k4,bpt_k16,bpt_k64")
+    parser.add_argument("--passes", default=",".join(PASSES))
     parser.add_argument("--rounds", type=int, default=1, help="turns of both sides")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--json", action="store_true", help="one JSON object per line")
     arguments = parser.parse_args()
 
     for length in arguments.lengths.split(","):
-        patterns = arguments.patterns.split(",")
+        patterns, passes = arguments.patterns.split(","), arguments.passes.split(",")
         ours, peer = {pattern: [] for pattern in patterns}, []
         for _ in range(arguments.rounds):
             peer.append(torch_times(arguments.threads, length))
             for pattern in patterns:
-                ours[pattern].append(bough_times(arguments.bough, arguments.threads, length, pattern))
+                ours[pattern].append(bough_times(arguments.bough, arguments.threads, length, pattern, passes))
         for pattern in patterns:
-            for which, of_peer in PASSES.items():
+            for which in passes:
+                of_peer = PASSES[which]
                 line = {"name": "sequence_length", "case": f"n={length} {pattern} {which}",
                         "tokens_per_second": middle(ours[pattern], which, "tokens_per_second"),
                         "peak_bytes": middle(ours[pattern], which, "peak_bytes"), "peer": "torch 2.13 SDPA",
