@@ -68,11 +68,6 @@ HWY_INLINE void load_row(D d, T factor, const T* source, T* target, std::int64_t
   std::fill(target + width, target + round_up(width, vector_lanes<T>), T{0});
 }
 
-/// Consecutive heads that one task computes: their rows lie side by side in memory.
-struct HeadBlock {
-  std::int64_t first = 0, count = 0;
-};
-
 /// Copies the rows of a window's sources, each filled up to whole vectors: row i of head h to target[h * capacity + i].
 /// False if one of them holds an infinity or NaN.
 template <class D, typename T = hn::TFromD<D>>
@@ -103,6 +98,34 @@ bool load_window(D d, const AttentionPlan& plan, const AttentionPlan::Window& wi
   }
   return hn::AllTrue(d, hn::Eq(zeros, hn::Zero(d)));
 }
+
+/// Asks for the keys and values of the window that comes next, a few whenever a tile of this one is done: loading it
+/// would wait for memory while nothing is computed.
+template <typename T>
+class NextWindow {
+ public:
+  /// `tiles`: how often prefetch_some will be called. A window that does not exist is fine.
+  NextWindow(const AttentionPlan& plan, std::int64_t window, HeadBlock heads, std::int64_t tiles) : heads_(heads) {
+    if (window >= static_cast<std::int64_t>(plan.windows.size())) return;
+    const AttentionPlan::Window& next = plan.windows[static_cast<std::size_t>(window)];
+    sources_ = plan.window_sources.data() + next.source_begin;
+    count_ = next.num_sources;
+    each_ = (count_ + tiles - 1) / tiles;
+  }
+
+  HWY_INLINE void prefetch_some(const AttentionInputs<T>& in) {
+    constexpr auto size = static_cast<std::int64_t>(sizeof(T));
+    for (const std::int64_t end = std::min(count_, place_ + each_); place_ < end; ++place_) {
+      mp::prefetch_row(in.k(sources_[place_], heads_.first), heads_.count * in.width * size);
+      mp::prefetch_row(in.v(sources_[place_], heads_.first), heads_.count * in.value_width * size);
+    }
+  }
+
+ private:
+  HeadBlock heads_;
+  const std::int32_t* sources_ = nullptr;
+  std::int64_t count_ = 0, each_ = 0, place_ = 0;
+};
 
 /// A tile and one of the heads, counted inside their block.
 struct TileOfHead {

@@ -202,23 +202,27 @@ void attend_tile(D d, const AttentionPlan& plan, const AttentionPlan::Window& wi
   }
 }
 
-/// Some heads of one range.
 template <typename T>
-void attend_range(const AttentionPlan& plan, const AttentionInputs<T>& in, std::int64_t range_number,
-                  std::int64_t first_head, std::int64_t num_heads, T* partials, const AttentionOutputs<T>& result) {
+void attend_range(const AttentionPlan& plan, const AttentionInputs<T>& in, const TileTask& task, const TileTask& next,
+                  T* partials, const AttentionOutputs<T>& result) {
   const TileTag<T> d;
-  const HeadBlock heads{first_head, num_heads};
-  const AttentionPlan::Range& range = plan.ranges[static_cast<std::size_t>(range_number)];
+  const HeadBlock heads = task.heads;
+  const AttentionPlan::Range& range = plan.ranges[static_cast<std::size_t>(task.range)];
   RangeOfTiles<T> work(d, plan, range, in, heads);
   for (std::int32_t w = range.window_begin; w < range.window_end; ++w) {
     const AttentionPlan::Window& window = plan.windows[static_cast<std::size_t>(w)];
     work.tile.load_keys(d, plan, window, in);
     work.finite =
         load_window(d, plan, window, in.v, heads, in.value_width, work.tile.window_capacity, work.values.data());
+    const bool last = w + 1 == range.window_end, again = next.range == task.range;
+    NextWindow<T> next_window(plan, last && again ? range.window_begin : w + 1, last ? next.heads : heads,
+                              heads.count * (window.piece_end - window.piece_begin));
     for_tiles_of_window(plan, window, heads,
-                        [&](std::int32_t begin, std::int32_t end, std::int64_t h, const TileOfHead& next) HWY_ATTR {
-                          attend_tile(d, plan, window, begin, end, in, h, next, work, partials, result);
-                        });
+                        [&](std::int32_t begin, std::int32_t end, std::int64_t h, const TileOfHead& next_tile)
+                            HWY_ATTR {
+                              attend_tile(d, plan, window, begin, end, in, h, next_tile, work, partials, result);
+                              next_window.prefetch_some(in);
+                            });
   }
   hwy::FlushStream();
 }
@@ -295,9 +299,12 @@ void attend_tiles(Cpu, const AttentionPlan& plan, const AttentionInputs<T>& in, 
   const auto ranges = static_cast<std::int64_t>(plan.ranges.size());
   const std::int64_t together = heads_per_task(plan, ranges, in.heads, (in.width + in.value_width) * sizeof(T));
   const std::int64_t blocks = num_chunks(in.heads, together);
-  parallel_chunks(ranges * blocks, 1, [&](std::int64_t i, std::int64_t) {
+  const auto task = [&](std::int64_t i) -> TileTask {
     const std::int64_t first = i % blocks * together;
-    functions.attend_range(plan, in, i / blocks, first, std::min(together, in.heads - first), partials.data(), result);
+    return {i / blocks, {first, std::min(together, in.heads - first)}};
+  };
+  parallel_chunks(ranges * blocks, 1, [&](std::int64_t i, std::int64_t) {
+    functions.attend_range(plan, in, task(i), task(i + 1), partials.data(), result);
   });
   parallel_chunks(static_cast<std::int64_t>(plan.split_rows.size()), 8, [&](std::int64_t first, std::int64_t last) {
     for (std::int64_t i = first; i < last; ++i) {

@@ -23,11 +23,22 @@ std::int64_t heads_per_task(const AttentionPlan& plan, std::int64_t parts, std::
 /// True if results of so many bytes a row are too large to find them in the cache afterwards.
 bool streams_results(const AttentionPlan& plan, std::int64_t bytes_per_row);
 
+/// Consecutive heads that one task computes: their rows lie side by side in memory.
+struct HeadBlock {
+  std::int64_t first = 0, count = 0;
+};
+/// Some heads of one range, which may be one past the last.
+struct TileTask {
+  std::int64_t range = 0;
+  HeadBlock heads;
+};
+
 /// The loops over tiles, as compiled for one instruction set.
 template <typename T>
 struct TileFunctions {
-  void (*attend_range)(const AttentionPlan&, const AttentionInputs<T>&, std::int64_t range, std::int64_t first_head,
-                       std::int64_t num_heads, T* partials, const AttentionOutputs<T>&);
+  /// `next`: what this thread is likely to do afterwards.
+  void (*attend_range)(const AttentionPlan&, const AttentionInputs<T>&, const TileTask&, const TileTask& next,
+                       T* partials, const AttentionOutputs<T>&);
   void (*merge_parts)(const SplitRow&, const AttentionInputs<T>&, std::int64_t head, const T* partials,
                       const AttentionOutputs<T>&);
 };
@@ -42,9 +53,8 @@ struct TileCollections {
 template <typename T>
 struct TileGradientFunctions {
   /// Adds gradients of relation keys to relation_tables [num_heads, relations, width], unless that is null.
-  void (*backward_of_range)(const AttentionPlan&, const AttentionPlan::Range&, const AttentionInputs<T>&,
-                            std::int64_t first_head, std::int64_t num_heads, const AttentionGradients<T>&,
-                            const TileCollections<T>&, T* relation_tables);
+  void (*backward_of_range)(const AttentionPlan&, const AttentionInputs<T>&, const TileTask&,
+                            const AttentionGradients<T>&, const TileCollections<T>&, T* relation_tables);
   void (*add_parts)(std::int64_t width, const T* parts, std::int64_t stride, std::int64_t count, T* sum);
 };
 

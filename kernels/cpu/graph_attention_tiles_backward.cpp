@@ -348,11 +348,11 @@ void backward_of_tile(D d, const AttentionPlan& plan, const AttentionPlan::Range
 }
 
 template <typename T>
-void backward_of_range(const AttentionPlan& plan, const AttentionPlan::Range& range, const AttentionInputs<T>& in,
-                       std::int64_t first_head, std::int64_t num_heads, const AttentionGradients<T>& gradients,
-                       const TileCollections<T>& collect, T* relation_tables) {
+void backward_of_range(const AttentionPlan& plan, const AttentionInputs<T>& in, const TileTask& task,
+                       const AttentionGradients<T>& gradients, const TileCollections<T>& collect, T* relation_tables) {
   const TileTag<T> d;
-  const HeadBlock heads{first_head, num_heads};
+  const HeadBlock heads = task.heads;
+  const AttentionPlan::Range& range = plan.ranges[static_cast<std::size_t>(task.range)];
   const TileInputs<T> inputs(d, plan, range, in, heads);
   const TileGradients<T> work(d, plan, range, in, inputs);
   const std::int64_t capacity = inputs.window_capacity, table_size = gradients.num_relations * in.width;
@@ -362,11 +362,13 @@ void backward_of_range(const AttentionPlan& plan, const AttentionPlan::Range& ra
     load_window(d, plan, window, in.v, heads, in.value_width, capacity, work.values);
     std::fill(work.d_keys, work.d_keys + work.window * work.width, T{0});
     std::fill(work.d_values, work.d_values + work.window * work.value_width, T{0});
+    NextWindow<T> next_window(plan, w + 1, heads, heads.count * (window.piece_end - window.piece_begin));
     for_tiles_of_window(plan, window, heads,
                         [&](std::int32_t begin, std::int32_t end, std::int64_t h, const TileOfHead& next) HWY_ATTR {
                           T* table = relation_tables == nullptr ? nullptr : relation_tables + h * table_size;
                           backward_of_tile(d, plan, range, window, begin, end, in, h, next, gradients, collect, inputs,
                                            work, table);
+                          next_window.prefetch_some(in);
                         });
     flush_window(d, plan, window, in.heads, heads, in.width, work.d_keys, capacity, gradients.k, collect.key_slots);
     flush_window(d, plan, window, in.heads, heads, in.value_width, work.d_values, capacity, gradients.v,
@@ -374,7 +376,7 @@ void backward_of_range(const AttentionPlan& plan, const AttentionPlan::Range& ra
   }
   hwy::FlushStream();
   if (relation_tables == nullptr) return;
-  for (std::int64_t h = 0; h < num_heads; ++h) {
+  for (std::int64_t h = 0; h < heads.count; ++h) {
     for (std::int64_t i = 0; i < work.book; ++i) {
       const std::int64_t relation = plan.book_relations[static_cast<std::size_t>(range.book_begin + i)];
       add_row(d, T{1}, work.d_book + (h * work.book + i) * work.width,
@@ -467,8 +469,7 @@ void attend_tiles_backward(Cpu, const AttentionPlan& plan, const AttentionInputs
     const auto strand = [&](std::int64_t i) { return static_cast<std::size_t>(strands * i / parts); };
     for (std::size_t s = strand(part); s < strand(part + 1); ++s) {
       for (std::int32_t r = plan.strands[s].range_begin; r < plan.strands[s].range_end; ++r) {
-        functions.backward_of_range(plan, plan.ranges[static_cast<std::size_t>(r)], in, first, count, gradients,
-                                    collect, table);
+        functions.backward_of_range(plan, in, {r, {first, count}}, gradients, collect, table);
       }
     }
   });
