@@ -9,6 +9,7 @@
 #include "bough/core/parallel.h"
 #include "graph/plan/plan_layout.h"
 #include "graph/plan/tile_draft.h"
+#include "graph/plan/tile_phase.h"
 #include "graph/plan/tile_relations.h"
 
 namespace bough {
@@ -17,25 +18,6 @@ namespace {
 std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 constexpr std::int64_t tiles_per_task = 64;
-
-/// The sources of each tile; `lanes_of` is all zero before and after.
-TileColumns columns_of(const CscView& edges, const DraftTile& tile, std::vector<std::uint16_t>& lanes_of) {
-  TileColumns columns;
-  for (std::size_t lane = 0; lane < index(tile.num_lanes); ++lane) {
-    for (std::int64_t e = tile.edge_begin[lane]; e < tile.edge_end[lane]; ++e) {
-      std::uint16_t& mask = lanes_of[index(edges.indices[index(e)])];
-      if (mask == 0) columns.sources.push_back(edges.indices[index(e)]);
-      mask = static_cast<std::uint16_t>(mask | 1u << lane);
-    }
-  }
-  std::ranges::sort(columns.sources);
-  columns.masks.reserve(columns.sources.size());
-  for (const std::int32_t source : columns.sources) {
-    columns.masks.push_back(lanes_of[index(source)]);
-    lanes_of[index(source)] = 0;
-  }
-  return columns;
-}
 
 /// Columns and relations of all tiles. Tiles whose relations make them dearer than the row kernel lose their lanes.
 std::vector<PlannedTile> plan_tiles(const Graph& graph, const CscView& edges, bool with_relations,
@@ -47,12 +29,12 @@ std::vector<PlannedTile> plan_tiles(const Graph& graph, const CscView& edges, bo
     for (std::int64_t t = first; t < last; ++t) {
       PlannedTile& tile = tiles[index(t)];
       tile.draft = drafts[index(t)];
-      tile.columns = columns_of(edges, tile.draft, lanes_of);
+      tile.columns = tile_columns(edges, tile.draft, lanes_of);
       if (!with_relations || tile.draft.segment) continue;
       tile.relations = tile_relations(edges, graph.edge_types(), tile.draft, tile.columns);
       const std::int64_t num_edges = tile.draft.num_edges();
       const double cost = costs.of_tile(static_cast<std::int64_t>(tile.columns.sources.size()), num_edges) +
-                          costs.relation * static_cast<double>(tile.relations.num_word_relations());
+                          costs.of_relations(tile.relations.num_relations(false), tile.relations.num_relations(true));
       if (cost > costs.of_rows(tile.draft.num_lanes, num_edges)) tile.draft.num_lanes = 0;
     }
   });
@@ -104,10 +86,10 @@ CompressedView AttentionPlan::row_edges_by_source() const {
 std::int64_t AttentionPlan::memory_bytes() const {
   return bytes_of(tiles) + bytes_of(ranges) + bytes_of(windows) + bytes_of(window_sources) + bytes_of(flushes) +
          bytes_of(pieces) + bytes_of(column_rows) + bytes_of(column_masks) + bytes_of(column_relations) +
-         bytes_of(group_columns) + bytes_of(segments) + bytes_of(bases) + bytes_of(book_relations) +
-         bytes_of(book_blocks) + bytes_of(strands) + bytes_of(shared_sources) + bytes_of(untouched_sources) +
-         bytes_of(split_rows) + bytes_of(row_edge_offsets) + bytes_of(row_edge_destinations) + bytes_of(row_edge_ids) +
-         rows.memory_bytes() + row_sources.memory_bytes();
+         bytes_of(group_columns) + bytes_of(segments) + bytes_of(bases) + bytes_of(half_relations) +
+         bytes_of(book_relations) + bytes_of(book_blocks) + bytes_of(strands) + bytes_of(shared_sources) +
+         bytes_of(untouched_sources) + bytes_of(split_rows) + bytes_of(row_edge_offsets) +
+         bytes_of(row_edge_destinations) + bytes_of(row_edge_ids) + rows.memory_bytes() + row_sources.memory_bytes();
 }
 
 AttentionPlan make_attention_plan(const Graph& graph, bool with_relations) {
@@ -123,7 +105,12 @@ AttentionPlan make_attention_plan(const Graph& graph, bool with_relations) {
       for (std::size_t lane = 0; lane < index(draft.num_lanes); ++lane) tiled[index(draft.rows[lane])] = 1;
     }
   };
-  std::vector<DraftTile> drafts = draft_row_tiles(edges, graph.num_src(), facts, costs);
+  const TileRows rows = tile_rows(edges, graph.num_src(), facts);
+  std::vector<DraftTile> drafts = draft_row_tiles(edges, graph.num_src(), rows, costs);
+  if (with_relations) {
+    const TilePhase phase = find_phase(edges, graph.num_src(), graph.edge_types(), drafts, costs);
+    if (phase.saving > 0) drafts = draft_row_tiles(edges, graph.num_src(), rows, costs, phase);
+  }
   mark(drafts, [](const DraftTile& tile) -> const DraftTile& { return tile; });
   for (DraftTile& tile : draft_segment_tiles(edges, facts, tiled, costs)) drafts.push_back(tile);
   std::ranges::stable_sort(drafts, {}, &DraftTile::key);

@@ -40,6 +40,8 @@ struct AttentionPlan {
     std::int32_t num_lanes = 0;
     /// The tile's part of its range's book: blocks book_blocks[block_begin] .. book_blocks[block_end - 1].
     std::int32_t block_begin = 0, block_end = 0;
+    /// For a kernel that takes halves: the blocks that it needs come before this one.
+    std::int32_t mixed_block_end = 0;
   };
 
   /// A run of columns whose relations are handled in one way.
@@ -48,6 +50,9 @@ struct AttentionPlan {
     /// -1: every column has one relation, in column_relations. Else the relation of (column c, lane i), where there is
     /// an edge, stands at bases[base_begin + i] + c - column_begin of the tile's part of the book.
     std::int32_t base_begin = -1;
+    /// Not -1: besides, one relation for the first eight lanes of each column, half_relations[half_begin + 2 (c -
+    /// column_begin)], and the following one for the other eight. Keys can be folded with both instead.
+    std::int32_t half_begin = -1;
   };
 
   /// Columns of one tile in one window.
@@ -103,6 +108,7 @@ struct AttentionPlan {
   std::vector<std::uint16_t> group_columns;
   std::vector<Segment> segments;  ///< only with relations
   std::vector<std::int32_t> bases;
+  std::vector<std::int32_t> half_relations;
   std::vector<std::int32_t> book_relations;  ///< relations in the orders in which mixed segments need them
   std::vector<std::int32_t> book_blocks;     ///< numbers of blocks in the range's book
   std::vector<Strand> strands;

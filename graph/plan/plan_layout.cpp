@@ -163,7 +163,7 @@ class Layout {
     for (const TileRelations::Segment& segment : relations.segments) {
       const std::int32_t first = std::max(begin, segment.column_begin), last = std::min(end, segment.column_end);
       if (first >= last) continue;
-      AttentionPlan::Segment part{first - begin, last - begin, -1};
+      AttentionPlan::Segment part{.column_begin = first - begin, .column_end = last - begin};
       if (segment.mixed) {
         part.base_begin = narrow(plan_.bases.size());
         for (std::int32_t i = 0; i < AttentionPlan::lanes; ++i) {
@@ -171,6 +171,13 @@ class Layout {
           const std::int32_t word = lane.word < 0 ? 0 : word_places_[t - range_begin_][index(lane.word)];
           plan_.bases.push_back(word + lane.shift + first - segment.column_begin);
         }
+      }
+      if (segment.halves >= 0) {
+        part.half_begin = narrow(plan_.half_relations.size());
+        const auto of_column = [&](std::int32_t column) {
+          return relations.half_relations.begin() + segment.halves + 2 * (column - segment.column_begin);
+        };
+        plan_.half_relations.insert(plan_.half_relations.end(), of_column(first), of_column(last));
       }
       plan_.segments.push_back(part);
     }
@@ -195,8 +202,18 @@ class Layout {
       plan_.tiles[t].block_begin = narrow(plan_.book_blocks.size());
       plan_.book_blocks.insert(plan_.book_blocks.end(), part.blocks.begin(), part.blocks.end());
       plan_.tiles[t].block_end = narrow(plan_.book_blocks.size());
+      plan_.tiles[t].mixed_block_end = plan_.tiles[t].block_begin + mixed_blocks(tiles_[t].relations, part);
       word_places_.push_back(part.places);
     }
+  }
+
+  /// How many of the blocks hold all words that are not in halves.
+  static std::int32_t mixed_blocks(const TileRelations& relations, const RelationBook::Part& part) {
+    std::int32_t end = 0;
+    for (std::size_t i = 0; i < index(relations.num_mixed_words); ++i) {
+      end = std::max(end, part.places[i] + narrow(relations.words[i].size()));
+    }
+    return (end + AttentionPlan::block_relations - 1) / AttentionPlan::block_relations;
   }
 
   /// Most strands of which the shared sources do not need too many slots.

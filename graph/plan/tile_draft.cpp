@@ -68,14 +68,20 @@ RowFacts row_facts(const CscView& edges, std::span<const std::int32_t> edge_type
   return facts;
 }
 
-std::vector<DraftTile> draft_row_tiles(const CscView& edges, std::int64_t num_src, const RowFacts& facts,
-                                       const TileCosts& costs) {
-  std::vector<std::int32_t> rows;
+TileRows tile_rows(const CscView& edges, std::int64_t num_src, const RowFacts& facts) {
+  TileRows result;
   for (std::int64_t row = 0; row < edges.num_rows(); ++row) {
-    if (edges.degree(row) > 0 && facts.parallel_edges[index(row)] == 0) rows.push_back(static_cast<std::int32_t>(row));
+    if (edges.degree(row) == 0 || facts.parallel_edges[index(row)] != 0) continue;
+    result.rows.push_back(static_cast<std::int32_t>(row));
+    result.several_relations.push_back(!facts.one_relation.empty() && facts.one_relation[index(row)] == 0);
   }
-  const std::vector<std::int32_t> fresh = count_new_sources(edges, num_src, rows);
+  result.fresh = count_new_sources(edges, num_src, result.rows);
+  return result;
+}
 
+std::vector<DraftTile> draft_row_tiles(const CscView& edges, std::int64_t num_src, const TileRows& candidates,
+                                       const TileCosts& costs, const TilePhase& phase) {
+  const auto& [rows, fresh, several_relations] = candidates;
   // best[i]: the lowest cost of the first i rows; length[i]: lanes of the tile that ends there, 0 for the row kernel.
   const auto count = static_cast<std::int64_t>(rows.size());
   std::vector<double> best(index(count) + 1, std::numeric_limits<double>::infinity());
@@ -87,7 +93,11 @@ std::vector<DraftTile> draft_row_tiles(const CscView& edges, std::int64_t num_sr
     for (std::int64_t begin = end - 1; begin >= 0 && end - begin <= DraftTile::most_lanes; --begin) {
       const std::int64_t degree = edges.degree(rows[index(begin)]);
       tile_edges += degree;
-      const double cost = best[index(begin)] + costs.of_tile(degree + fresh_after_first, tile_edges);
+      const bool in_phase = end - begin == DraftTile::most_lanes && several_relations[index(begin)] != 0 &&
+                            several_relations[index(end) - 1] != 0 &&
+                            rows[index(begin)] % DraftTile::most_lanes == phase.phase;
+      const double cost =
+          best[index(begin)] + costs.of_tile(degree + fresh_after_first, tile_edges) - (in_phase ? phase.saving : 0);
       if (cost < best[index(end)]) {
         best[index(end)] = cost;
         length[index(end)] = static_cast<std::uint8_t>(end - begin);

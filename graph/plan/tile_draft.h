@@ -32,18 +32,22 @@ RowFacts row_facts(const CscView& edges, std::span<const std::int32_t> edge_type
 
 /// Costs in cycles of one head of width 64, measured; only their ratios matter.
 struct TileCosts {
-  double tile = 1200;       ///< packing queries, writing results
-  double column = 60;       ///< a column of 16 lanes: scores and exponentials
-  double tile_edge = 2.5;   ///< weighted sum
-  double relation = 34;     ///< a relation of a mixed tile, times 16 queries
-  double segment_row = 90;  ///< a part of a row: its state is written and merged
-  double row = 500;         ///< row kernel
+  double tile = 1200;         ///< packing queries, writing results
+  double column = 60;         ///< a column of 16 lanes: scores and exponentials
+  double tile_edge = 2.5;     ///< weighted sum
+  double relation = 34;       ///< a relation of a mixed tile, times 16 queries
+  double half_relation = 12;  ///< a relation that is folded into keys for one half of the lanes
+  double segment_row = 90;    ///< a part of a row: its state is written and merged
+  double row = 500;           ///< row kernel
   double row_edge = 36;
   double left_row = 150;  ///< row that is not in a row tile: something between a segment tile and the row kernel
   double left_edge = 14;
 
   double of_tile(std::int64_t columns, std::int64_t edges) const {
     return tile + column * static_cast<double>(columns) + tile_edge * static_cast<double>(edges);
+  }
+  double of_relations(std::int64_t mixed, std::int64_t in_halves) const {
+    return relation * static_cast<double>(mixed) + half_relation * static_cast<double>(in_halves);
   }
   double of_rows(std::int64_t rows, std::int64_t edges) const {
     return row * static_cast<double>(rows) + row_edge * static_cast<double>(edges);
@@ -53,10 +57,25 @@ struct TileCosts {
   }
 };
 
+/// Rows that can be in row tiles: those that have edges, but no parallel ones.
+struct TileRows {
+  std::vector<std::int32_t> rows;
+  std::vector<std::int32_t> fresh;              ///< sources of each that the row before it in the list does not have
+  std::vector<std::uint8_t> several_relations;  ///< whether it has them
+};
+TileRows tile_rows(const CscView& edges, std::int64_t num_src, const RowFacts& facts);
+
+/// Full tiles of rows with several relations cost that much less than they seem if their first row is `phase`
+/// modulo 16.
+struct TilePhase {
+  std::int32_t phase = 0;
+  double saving = 0;
+};
+
 /// Cuts the rows, in order, into tiles of neighbours wherever that is cheaper than the row kernel: the cheapest way of
-/// all. Rows without edges or with parallel edges are left out. O(E + 16 rows).
-std::vector<DraftTile> draft_row_tiles(const CscView& edges, std::int64_t num_src, const RowFacts& facts,
-                                       const TileCosts& costs);
+/// all. O(E + 16 rows).
+std::vector<DraftTile> draft_row_tiles(const CscView& edges, std::int64_t num_src, const TileRows& rows,
+                                       const TileCosts& costs, const TilePhase& phase = {});
 
 /// Collects rows that are not in `tiled`, block of sources by block, and adds tiles of their parts where that is
 /// cheaper. A row is taken with all its edges or not at all. With relations only rows of one relation: a constant in

@@ -1,7 +1,7 @@
 #include "graph/plan/tile_relations.h"
 
 #include <algorithm>
-#include <functional>
+#include <utility>
 
 namespace bough {
 namespace {
@@ -27,15 +27,31 @@ std::vector<std::int32_t> relation_matrix(const CscView& edges, std::span<const 
   return relations;
 }
 
-/// The one relation of a column, or absent if it has several.
-std::int32_t only_relation(const std::int32_t* column) {
+constexpr std::int32_t several = -2;
+
+/// The one relation of some lanes of a column; absent if these have no edge, or several.
+std::int32_t only_relation(std::span<const std::int32_t> column) {
   std::int32_t found = absent;
-  for (std::int32_t lane = 0; lane < lanes; ++lane) {
-    if (column[lane] == absent || column[lane] == found) continue;
-    if (found != absent) return absent;
-    found = column[lane];
+  for (const std::int32_t relation : column) {
+    if (relation == absent || relation == found) continue;
+    if (found != absent) return several;
+    found = relation;
   }
   return found;
+}
+
+/// The relations of both halves of each column of a segment; nothing if a half has several in a column.
+std::vector<std::int32_t> half_relations(const TileRelations::Segment& segment, std::span<const std::int32_t> matrix) {
+  std::vector<std::int32_t> relations;
+  for (std::int32_t c = segment.column_begin; c < segment.column_end; ++c) {
+    const auto column = matrix.subspan(index(c) * lanes, lanes);
+    const std::int32_t low = only_relation(column.first(lanes / 2)), high = only_relation(column.last(lanes / 2));
+    if (low == several || high == several) return {};
+    // A half without an edge may have any.
+    relations.push_back(low == absent ? high : low);
+    relations.push_back(high == absent ? low : high);
+  }
+  return relations;
 }
 
 /// Cuts the columns where sources are not consecutive or where folded and mixed columns meet.
@@ -68,6 +84,7 @@ std::vector<TileRelations::Segment> cut_segments(std::span<const std::int32_t> s
 /// The relations of one lane in one segment, from its first to its last edge; absent in gaps.
 struct LaneWord {
   std::int32_t lane = 0;   ///< in TileRelations::lanes
+  bool halves = false;     ///< of a segment that has halves
   std::int32_t begin = 0;  ///< column inside the segment
   std::vector<std::int32_t> relations;
 };
@@ -77,7 +94,7 @@ std::vector<LaneWord> lane_words(const TileRelations& tile, std::span<const std:
   for (const TileRelations::Segment& segment : tile.segments) {
     if (!segment.mixed) continue;
     for (std::int32_t lane = 0; lane < lanes; ++lane) {
-      LaneWord word{segment.lanes + lane, 0, {}};
+      LaneWord word{segment.lanes + lane, segment.halves >= 0, 0, {}};
       std::size_t size = 0;
       for (std::int32_t c = segment.column_begin; c < segment.column_end; ++c) {
         const std::int32_t relation = matrix[index(c) * lanes + index(lane)];
@@ -120,10 +137,30 @@ std::int32_t place_word(std::span<const std::int32_t> part, std::vector<std::vec
 
 }  // namespace
 
-std::int64_t TileRelations::num_word_relations() const {
+std::int64_t TileRelations::num_relations(bool in_halves) const {
   std::int64_t count = 0;
-  for (const auto& word : words) count += static_cast<std::int64_t>(word.size());
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if ((i >= index(num_mixed_words)) == in_halves) count += static_cast<std::int64_t>(words[i].size());
+  }
   return count;
+}
+
+TileColumns tile_columns(const CscView& edges, const DraftTile& tile, std::vector<std::uint16_t>& lanes_of) {
+  TileColumns columns;
+  for (std::size_t lane = 0; lane < index(tile.num_lanes); ++lane) {
+    for (std::int64_t e = tile.edge_begin[lane]; e < tile.edge_end[lane]; ++e) {
+      std::uint16_t& mask = lanes_of[index(edges.indices[index(e)])];
+      if (mask == 0) columns.sources.push_back(edges.indices[index(e)]);
+      mask = static_cast<std::uint16_t>(mask | 1u << lane);
+    }
+  }
+  std::ranges::sort(columns.sources);
+  columns.masks.reserve(columns.sources.size());
+  for (const std::int32_t source : columns.sources) {
+    columns.masks.push_back(lanes_of[index(source)]);
+    lanes_of[index(source)] = 0;
+  }
+  return columns;
 }
 
 TileRelations tile_relations(const CscView& edges, std::span<const std::int32_t> edge_types, const DraftTile& tile,
@@ -132,22 +169,32 @@ TileRelations tile_relations(const CscView& edges, std::span<const std::int32_t>
   TileRelations result;
   std::vector<std::int32_t>& only = result.column_relations;
   only.resize(columns.sources.size());
-  for (std::size_t c = 0; c < only.size(); ++c) only[c] = only_relation(matrix.data() + c * lanes);
+  for (std::size_t c = 0; c < only.size(); ++c) {
+    const std::int32_t relation = only_relation(std::span(matrix).subspan(c * lanes, lanes));
+    only[c] = relation == several ? absent : relation;
+  }
   result.segments = cut_segments(columns.sources, only);
   for (TileRelations::Segment& segment : result.segments) {
     if (!segment.mixed) continue;
     std::fill(only.begin() + segment.column_begin, only.begin() + segment.column_end, absent);
     segment.lanes = static_cast<std::int32_t>(result.lanes.size());
     result.lanes.resize(result.lanes.size() + lanes);
+    const std::vector<std::int32_t> halves = half_relations(segment, matrix);
+    if (halves.empty()) continue;
+    segment.halves = static_cast<std::int32_t>(result.half_relations.size());
+    result.half_relations.insert(result.half_relations.end(), halves.begin(), halves.end());
   }
 
-  // Long words first: the short ones are often parts of them.
+  // Long words first: the short ones are often parts of them. Kernels that take halves leave the last words out.
   std::vector<LaneWord> wanted = lane_words(result, matrix);
-  std::ranges::stable_sort(wanted, std::greater<>(), [](const LaneWord& word) { return word.relations.size(); });
+  std::ranges::stable_sort(wanted, [](const LaneWord& a, const LaneWord& b) {
+    return std::pair(!a.halves, a.relations.size()) > std::pair(!b.halves, b.relations.size());
+  });
   std::int32_t word = -1;
   for (const LaneWord& part : wanted) {
     const std::int32_t shift = place_word(part.relations, result.words, word);
     result.lanes[index(part.lane)] = {word, shift - part.begin};
+    if (!part.halves) result.num_mixed_words = static_cast<std::int32_t>(result.words.size());
   }
   return result;
 }

@@ -174,30 +174,36 @@ HWY_INLINE void pack_lanes(D d, const T* rows, std::int64_t stride, std::int64_t
   }
 }
 
-/// Products of `columns` rows with packed pairs of lanes; as tile_products.
-template <std::int64_t columns, class D, typename T = hn::TFromD<D>>
+/// Products of `columns` rows with packed pairs of lanes, as tile_products; without `halves`, high_rows are not read.
+template <std::int64_t columns, bool halves, class D, typename T = hn::TFromD<D>>
 HWY_INLINE void pair_product_block([[maybe_unused]] D d, [[maybe_unused]] const T* HWY_RESTRICT lanes,
-                                   [[maybe_unused]] const T* const* rows, [[maybe_unused]] std::int64_t width,
+                                   [[maybe_unused]] const T* const* low_rows,
+                                   [[maybe_unused]] const T* const* high_rows, [[maybe_unused]] std::int64_t width,
                                    [[maybe_unused]] bool accumulate, [[maybe_unused]] T* sums) {
 #if HWY_TARGET != HWY_SCALAR
   using V = hn::Vec<D>;
   const hn::Repartition<double, D> pairs;
+  const auto pair_at = [&](const T* place) HWY_ATTR {
+    double pair;
+    std::memcpy(&pair, place, sizeof(pair));
+    return hn::BitCast(d, hn::Set(pairs, pair));
+  };
   V low[columns], high[columns];  // the first eight lanes, the others; even and odd elements in turns
-  const T* HWY_RESTRICT row[columns];
+  const T* HWY_RESTRICT low_row[columns];
+  const T* HWY_RESTRICT high_row[columns];
 #pragma GCC unroll 16
   for (std::int64_t c = 0; c < columns; ++c) {
-    row[c] = rows[c];
+    low_row[c] = low_rows[c];
+    high_row[c] = halves ? high_rows[c] : nullptr;
     low[c] = high[c] = hn::Zero(d);
   }
   for (std::int64_t i = 0; i < width; i += 2) {
     const V x = hn::LoadU(d, lanes + i * tile_lanes), y = hn::LoadU(d, lanes + (i + 1) * tile_lanes);
 #pragma GCC unroll 16
     for (std::int64_t c = 0; c < columns; ++c) {
-      double pair;
-      std::memcpy(&pair, row[c] + i, sizeof(pair));
-      const V k = hn::BitCast(d, hn::Set(pairs, pair));
+      const V k = pair_at(low_row[c] + i);
       low[c] = hn::MulAdd(k, x, low[c]);
-      high[c] = hn::MulAdd(k, y, high[c]);
+      high[c] = hn::MulAdd(halves ? pair_at(high_row[c] + i) : k, y, high[c]);
     }
   }
 #pragma GCC unroll 16
@@ -211,25 +217,46 @@ HWY_INLINE void pair_product_block([[maybe_unused]] D d, [[maybe_unused]] const 
 }
 
 /// Products of rows with the 16 lanes of a tile as pack_lanes leaves them, into sums[row * 16 + lane]; width is a
-/// multiple of the vector's.
+/// multiple of the vector's. The first eight lanes are multiplied with low_rows, the others with high_rows.
 template <class D, typename T = hn::TFromD<D>>
-HWY_NOINLINE void tile_products(D d, const T* lanes, const T* const* rows, std::int64_t num_rows, std::int64_t width,
-                                bool accumulate, T* sums) {
+HWY_NOINLINE void tile_products(D d, const T* lanes, const T* const* low_rows, const T* const* high_rows,
+                                std::int64_t num_rows, std::int64_t width, bool accumulate, T* sums) {
+  const auto same = [&](std::int64_t begin, std::int64_t end) {
+    return std::equal(low_rows + begin, low_rows + end, high_rows + begin);
+  };
   if constexpr (packs_pairs<T>) {
-    std::int64_t c = 0;
-    for (; c + 8 <= num_rows; c += 8) {
-      pair_product_block<8>(d, lanes, rows + c, width, accumulate, sums + c * tile_lanes);
-    }
-    for (; c < num_rows; c += column_multiple) {
-      pair_product_block<column_multiple>(d, lanes, rows + c, width, accumulate, sums + c * tile_lanes);
+    const auto multiply = [&]<std::int64_t columns, bool halves>(std::int64_t c) HWY_ATTR {
+      pair_product_block<columns, halves>(d, lanes, low_rows + c, high_rows + c, width, accumulate,
+                                          sums + c * tile_lanes);
+    };
+    for (std::int64_t c = 0; c < num_rows;) {
+      if (c + 8 <= num_rows && same(c, c + 8)) {
+        multiply.template operator()<8, false>(c);
+        c += 8;
+        continue;
+      }
+      if (same(c, c + column_multiple)) {
+        multiply.template operator()<column_multiple, false>(c);
+      } else {
+        multiply.template operator()<column_multiple, true>(c);
+      }
+      c += column_multiple;
     }
   } else {
-    constexpr std::int64_t vectors = std::min<std::int64_t>(tile_vectors<T>, 2);
-    for (std::int64_t v = 0; v < tile_vectors<T>; v += vectors) {
-      const std::int64_t lane = v * vector_lanes<T>;
+    const auto multiply = [&]<std::int64_t vectors>(std::int64_t lane, const T* const* rows) HWY_ATTR {
       const T* at[vectors];
       for (std::int64_t i = 0; i < vectors; ++i) at[i] = lanes + lane + i * vector_lanes<T>;
       products_with_vectors<vectors>(d, at, rows, num_rows, width, accumulate, sums + lane, tile_lanes);
+    };
+    constexpr std::int64_t of_half = tile_vectors<T> / 2, of_both = std::min<std::int64_t>(tile_vectors<T>, 2);
+    constexpr std::int64_t together = std::min<std::int64_t>(of_half, of_both);
+    const bool halves = !same(0, num_rows);
+    for (std::int64_t v = 0; v < tile_vectors<T>; v += halves ? together : of_both) {
+      if (halves) {
+        multiply.template operator()<together>(v * vector_lanes<T>, v < of_half ? low_rows : high_rows);
+      } else {
+        multiply.template operator()<of_both>(v * vector_lanes<T>, low_rows);
+      }
     }
   }
 }

@@ -11,6 +11,7 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <limits>
 
@@ -59,6 +60,16 @@ HWY_INLINE void add_row(D d, T factor, const T* source, T* target, std::int64_t 
     hn::StoreU(hn::MulAdd(f, hn::LoadU(d, source + i), hn::LoadU(d, target + i)), d, target + i);
   }
   for (; i < width; ++i) target[i] += factor * source[i];
+}
+
+/// target = a + b
+template <class D, typename T = hn::TFromD<D>>
+HWY_INLINE void add_rows(D d, const T* a, const T* b, T* target, std::int64_t width) {
+  std::int64_t i = 0;
+  for (; i + vector_lanes<T> <= width; i += vector_lanes<T>) {
+    hn::StoreU(hn::Add(hn::LoadU(d, a + i), hn::LoadU(d, b + i)), d, target + i);
+  }
+  for (; i < width; ++i) target[i] = a[i] + b[i];
 }
 
 /// target = factor * source, filled up with zeros to a whole number of vectors.
@@ -216,9 +227,9 @@ struct TileInputs {
     memory = Scratch<T>(count.used());
     MemoryParts<T> parts(memory.data());
     place(parts);
-    rows_memory = Scratch<const T*>(most_columns + tile_lanes);
-    key_rows = rows_memory.data();
-    query_rows = key_rows + most_columns;
+    rows_memory = Scratch<const T*>(2 * most_columns + tile_lanes);
+    key_rows = {rows_memory.data(), rows_memory.data() + most_columns};
+    query_rows = rows_memory.data() + 2 * most_columns;
     for (std::int64_t lane = 0; lane < tile_lanes; ++lane) query_rows[lane] = queries + lane * padded_width;
     if (!has_relations) return;
     std::fill(book_products, book_products + tile_lanes * book_stride, T{0});
@@ -230,7 +241,7 @@ struct TileInputs {
     queries = parts.take(tile_lanes * padded_width);
     lanes = parts.take(tile_lanes * padded_width);
     scores = parts.take(most_columns * tile_lanes);
-    folded_keys = parts.take(has_relations ? most_columns * padded_width : 0);
+    for (T*& folded : folded_keys) folded = parts.take(has_relations ? most_columns * padded_width : 0);
     book_products = parts.take(has_relations ? tile_lanes * book_stride : 0);
     book = parts.take(books * book_size);
   }
@@ -277,7 +288,7 @@ struct TileInputs {
     // Two vectors of relations at a time: each element of a query is then used twice.
     constexpr std::int64_t block = AttentionPlan::block_relations, n = vector_lanes<T>;
     const T* book_of_head = book + (books == 1 ? 0 : head) * book_size;
-    const std::int64_t vectors = (tile.block_end - tile.block_begin) * block / n;
+    const std::int64_t vectors = (tile.mixed_block_end - tile.block_begin) * block / n;
     const auto lanes_at = [&](std::int64_t v) {
       const std::int64_t number = plan.book_blocks[static_cast<std::size_t>(tile.block_begin + v * n / block)];
       return book_of_head + number * block * width + v * n % block;
@@ -295,29 +306,43 @@ struct TileInputs {
     }
   }
 
-  /// Where the key of each column is: in the window, or with its relation added.
+  /// Where the key of each column is, for the first eight lanes and the others: in the window, or with a relation
+  /// added.
   template <class D>
   void load_key_rows(D d, const AttentionPlan& plan, const AttentionPlan::Piece& piece, const AttentionInputs<T>& in,
                      std::int64_t head) const {
-    find_rows(plan, piece, keys + head * window_capacity * padded_width, padded_width, key_rows);
+    find_rows(plan, piece, keys + head * window_capacity * padded_width, padded_width, key_rows[0]);
+    const auto fold = [&](std::int64_t c, std::int64_t half, std::int64_t relation) HWY_ATTR {
+      T* target = folded_keys[half] + c * padded_width;
+      add_rows(d, key_rows[1][c], in.relation_keys(relation, heads.first + head), target, width);
+      std::fill(target + width, target + padded_width, T{0});
+      key_rows[half][c] = target;
+    };
+    std::copy(key_rows[0], key_rows[0] + round_up(piece.num_columns, column_multiple), key_rows[1]);
     if (!has_relations) return;
-    const std::int32_t* relations = plan.column_relations.data() + piece.column_begin;
     for (std::int32_t s = piece.segment_begin; s < piece.segment_end; ++s) {
       const AttentionPlan::Segment& segment = plan.segments[static_cast<std::size_t>(s)];
-      if (segment.base_begin >= 0) continue;
-      for (std::int64_t c = segment.column_begin; c < segment.column_end; ++c) {
-        T* target = folded_keys + c * padded_width;
-        const T* key = key_rows[c];
-        const T* relation = in.relation_keys(relations[c], heads.first + head);
-        std::int64_t i = 0;
-        for (; i + vector_lanes<T> <= width; i += vector_lanes<T>) {
-          hn::StoreU(hn::Add(hn::LoadU(d, key + i), hn::LoadU(d, relation + i)), d, target + i);
+      if (segment.half_begin >= 0) {
+        const std::int32_t* relations = plan.half_relations.data() + segment.half_begin;
+        for (std::int64_t c = segment.column_begin; c < segment.column_end; ++c, relations += 2) {
+          fold(c, 0, relations[0]);
+          fold(c, 1, relations[1]);
         }
-        for (; i < width; ++i) target[i] = key[i] + relation[i];
-        std::fill(target + width, target + padded_width, T{0});
-        key_rows[c] = target;
+      } else if (segment.base_begin < 0) {
+        const std::int32_t* relations = plan.column_relations.data() + piece.column_begin;
+        for (std::int64_t c = segment.column_begin; c < segment.column_end; ++c) {
+          fold(c, 0, relations[c]);
+          key_rows[1][c] = key_rows[0][c];
+        }
       }
     }
+  }
+
+  /// Products of the lanes with the keys of the piece, into the scores.
+  template <class D>
+  HWY_INLINE void multiply_keys(D d, std::int64_t columns, bool accumulate) const {
+    tile_products(d, lanes, key_rows[0], key_rows[1], round_up(columns, column_multiple), padded_width, accumulate,
+                  scores);
   }
 
   HeadBlock heads;
@@ -325,15 +350,15 @@ struct TileInputs {
   bool has_relations = false;
   Scratch<T> memory;
   Scratch<const T*> rows_memory;
-  T* keys = nullptr;             ///< [head, window_capacity, padded_width]
-  T* queries = nullptr;          ///< [16, padded_width]
-  T* lanes = nullptr;            ///< the queries as pack_lanes leaves them
-  T* scores = nullptr;           ///< scores[column * 16 + lane]
-  T* folded_keys = nullptr;      ///< [column, padded_width]
-  T* book = nullptr;             ///< one, or one for each head
-  T* book_products = nullptr;    ///< book_products[lane * book_stride + margin + place in the tile's part of the book]
-  const T** key_rows = nullptr;  ///< of the columns of the piece at hand
-  const T** query_rows = nullptr;  ///< the 16 rows of `queries`
+  T* keys = nullptr;           ///< [head, window_capacity, padded_width]
+  T* queries = nullptr;        ///< [16, padded_width]
+  T* lanes = nullptr;          ///< the queries as pack_lanes leaves them
+  T* scores = nullptr;         ///< scores[column * 16 + lane]
+  T* folded_keys[2] = {};      ///< [column, padded_width] for each half of the lanes
+  T* book = nullptr;           ///< one, or one for each head
+  T* book_products = nullptr;  ///< book_products[lane * book_stride + margin + place in the tile's part of the book]
+  std::array<const T**, 2> key_rows = {};  ///< of the columns of the piece at hand, for each half of the lanes
+  const T** query_rows = nullptr;          ///< the 16 rows of `queries`
 };
 
 /// Calls f(lane, column, count, place) for each square of vector_lanes columns by as many lanes in a mixed segment:
@@ -344,7 +369,7 @@ HWY_INLINE void for_mixed_squares(const AttentionPlan& plan, const AttentionPlan
   constexpr std::int64_t n = vector_lanes<T>;
   for (std::int32_t s = piece.segment_begin; s < piece.segment_end; ++s) {
     const AttentionPlan::Segment& segment = plan.segments[static_cast<std::size_t>(s)];
-    if (segment.base_begin < 0) continue;
+    if (segment.base_begin < 0 || segment.half_begin >= 0) continue;
     const std::int32_t* bases = plan.bases.data() + segment.base_begin;
     for (std::int64_t c = segment.column_begin; c < segment.column_end; c += n) {
       const std::int64_t count = std::min(n, segment.column_end - c);
@@ -368,7 +393,7 @@ template <class D, typename T = hn::TFromD<D>>
 HWY_INLINE bool add_mixed_relations(D d, const AttentionPlan& plan, const AttentionPlan::Piece& piece,
                                     const TileInputs<T>& tile) {
   const AttentionPlan::Tile& lanes = plan.tiles[static_cast<std::size_t>(piece.tile)];
-  if (!tile.has_relations || lanes.block_begin == lanes.block_end) return false;
+  if (!tile.has_relations || lanes.block_begin == lanes.mixed_block_end) return false;
   constexpr std::int64_t n = vector_lanes<T>;
   const auto clear = [&](std::int64_t begin, std::int64_t end) {
     std::fill(tile.scores + begin * tile_lanes, tile.scores + end * tile_lanes, T{0});
@@ -376,9 +401,10 @@ HWY_INLINE bool add_mixed_relations(D d, const AttentionPlan& plan, const Attent
   clear(piece.num_columns, round_up(piece.num_columns, column_multiple));
   for (std::int32_t s = piece.segment_begin; s < piece.segment_end; ++s) {
     const AttentionPlan::Segment& segment = plan.segments[static_cast<std::size_t>(s)];
-    if (segment.base_begin < 0) clear(segment.column_begin, segment.column_end);
+    if (segment.base_begin < 0 || segment.half_begin >= 0) clear(segment.column_begin, segment.column_end);
   }
-  const std::int64_t length = (lanes.block_end - lanes.block_begin) * std::int64_t{AttentionPlan::block_relations};
+  const std::int64_t length =
+      (lanes.mixed_block_end - lanes.block_begin) * std::int64_t{AttentionPlan::block_relations};
   for_mixed_squares(plan, piece, tile, length,
                     [&](std::int64_t lane, std::int64_t c, std::int64_t count, const std::int64_t* places) HWY_ATTR {
                       hn::Vec<D> v[n];
@@ -391,16 +417,18 @@ HWY_INLINE bool add_mixed_relations(D d, const AttentionPlan& plan, const Attent
   return true;
 }
 
-/// sums[lane] += sum over columns of weights[column * 16 + lane] * rows[column], for each group of lanes over the
-/// columns that it uses. Rows and sums have `width` elements, a multiple of the vector's.
+/// sums[lane] += sum over columns of weights[column * 16 + lane] * rows[half][column], for each group of lanes over the
+/// columns that it uses, where half is that of the lane. Rows and sums have `width` elements, a multiple of the
+/// vector's.
 template <class D, typename T = hn::TFromD<D>>
 HWY_NOINLINE void add_to_lanes(D d, const AttentionPlan& plan, const AttentionPlan::Piece& piece, bool from_zero,
-                               const T* weights, const T* const* rows, std::int64_t width, T* sums) {
+                               const T* weights, std::array<const T**, 2> rows_of_halves, std::int64_t width, T* sums) {
   constexpr std::int64_t lanes = AttentionPlan::group_lanes;
   for (std::int64_t g = 0; g < AttentionPlan::groups; ++g) {
     const std::int64_t begin = piece.group_begin[static_cast<std::size_t>(g)],
                        end = piece.group_begin[static_cast<std::size_t>(g) + 1];
     const std::uint16_t* columns = plan.group_columns.data() + begin;
+    const T* const* rows = rows_of_halves[static_cast<std::size_t>(g * lanes / (tile_lanes / 2))];
     const T* group_weights = weights + g * lanes;
     T* group_sums = sums + g * lanes * width;
     weighted_sums<lanes>(

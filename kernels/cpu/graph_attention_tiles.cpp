@@ -35,8 +35,7 @@ HWY_INLINE void piece_scores(D d, const AttentionPlan& plan, const AttentionPlan
                              const TileInputs<T>& tile, T* top) {
   const std::uint16_t* masks = plan.column_masks.data() + piece.column_begin;
   const bool mixed = add_mixed_relations(d, plan, piece, tile);
-  tile_products(d, tile.lanes, tile.key_rows, round_up(piece.num_columns, column_multiple), tile.padded_width, mixed,
-                tile.scores);
+  tile.multiply_keys(d, piece.num_columns, mixed);
   for (std::int64_t v = 0; v < tile_vectors<T>; ++v) {
     const std::int64_t lane = v * vector_lanes<T>;
     auto most = hn::LoadU(d, top + lane);
@@ -191,7 +190,8 @@ void attend_tile(D d, const AttentionPlan& plan, const AttentionPlan::Window& wi
     if (in.dropout.active()) drop_weights(d, plan, window, piece, lanes, in.dropout, head, tile.scores);
     if (work.finite) {
       find_rows(plan, piece, values, value_width, work.value_rows.data());
-      add_to_lanes(d, plan, piece, piece.first, tile.scores, work.value_rows.data(), value_width, state.sums);
+      add_to_lanes(d, plan, piece, piece.first, tile.scores, {work.value_rows.data(), work.value_rows.data()},
+                   value_width, state.sums);
     } else {
       if (piece.first) std::fill(state.sums, state.sums + tile_lanes * value_width, T{0});
       add_values_of_edges(d, plan, piece, tile.scores, values, value_width, state.sums);

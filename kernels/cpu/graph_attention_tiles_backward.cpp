@@ -152,8 +152,8 @@ HWY_INLINE void piece_gradients(D d, const AttentionPlan& plan, const AttentionP
   find_rows(plan, piece, work.values + h * inputs.window_capacity * work.value_width, work.value_width,
             work.value_rows);
   const bool mixed = add_mixed_relations(d, plan, piece, inputs), drops = in.dropout.active();
-  tile_products(d, inputs.lanes, inputs.key_rows, padded, work.width, mixed, inputs.scores);
-  tile_products(d, work.lanes, work.value_rows, padded, work.value_width, false, work.d_scores);
+  inputs.multiply_keys(d, columns, mixed);
+  tile_products(d, work.lanes, work.value_rows, work.value_rows, padded, work.value_width, false, work.d_scores);
   if (drops) {
     std::fill(work.kept, work.kept + columns * tile_lanes, T{1});
     drop_weights(d, plan, window, piece, plan.tiles[static_cast<std::size_t>(piece.tile)], in.dropout, head, work.kept);
@@ -206,26 +206,59 @@ HWY_NOINLINE void add_to_columns(D d, const std::uint16_t* masks, std::int64_t c
   for (; c < columns; ++c) add(std::integral_constant<std::int64_t, 1>());
 }
 
+/// Gradients of the keys of a segment whose relations are folded into them, and of these relations: those of the lanes
+/// of `half_mask`, whose relation in column c is relations[stride (c - column_begin)].
+template <class D, typename T = hn::TFromD<D>>
+HWY_INLINE void add_folded_gradients(D d, const AttentionPlan& plan, const AttentionPlan::Piece& piece,
+                                     const AttentionPlan::Segment& segment, std::uint16_t half_mask,
+                                     const std::int32_t* relations, std::int64_t stride, std::int64_t relation_width,
+                                     const TileInputs<T>& inputs, const TileGradients<T>& work, T* d_keys,
+                                     T* relation_table) {
+  const std::int64_t first = segment.column_begin, columns = segment.column_end - first;
+  const std::uint16_t* places = plan.column_rows.data() + piece.column_begin + first;
+  std::uint16_t masks[TileInputs<T>::most_columns];
+  // They are summed where the folded keys were, which are not needed any more.
+  T* sums = inputs.folded_keys[0];
+  std::fill(sums, sums + columns * work.width, T{0});
+  for (std::int64_t c = 0; c < columns; ++c) {
+    masks[c] = plan.column_masks[static_cast<std::size_t>(piece.column_begin + first + c)] & half_mask;
+    work.sum_rows[c] = sums + c * work.width;
+  }
+  add_to_columns(d, masks, columns, work.d_scores + first * tile_lanes, inputs.queries, work.width, work.sum_rows);
+  for (std::int64_t c = 0; c < columns; ++c) {
+    add_row(d, T{1}, work.sum_rows[c], d_keys + places[c] * work.width, work.width);
+    add_row(d, T{1}, work.sum_rows[c], relation_table + relations[c * stride] * relation_width, relation_width);
+  }
+}
+
 /// Gradients of keys, and through them of relations that are folded into keys.
 template <class D, typename T = hn::TFromD<D>>
 HWY_INLINE void add_key_gradients(D d, const AttentionPlan& plan, const AttentionPlan::Piece& piece,
                                   const AttentionInputs<T>& in, const TileInputs<T>& inputs,
                                   const TileGradients<T>& work, T* d_keys, T* relation_table) {
   const std::uint16_t* masks = plan.column_masks.data() + piece.column_begin;
-  const std::uint16_t* places = plan.column_rows.data() + piece.column_begin;
-  const std::int32_t* relations = plan.column_relations.data() + piece.column_begin;
-  find_rows(plan, piece, d_keys, work.width, work.sum_rows);
-  // Folded columns are summed where their folded keys were, which are not needed any more.
-  for (std::int64_t c = 0; c < (relation_table == nullptr ? 0 : piece.num_columns); ++c) {
-    if (relations[c] < 0) continue;
-    work.sum_rows[c] = inputs.folded_keys + c * work.width;
-    std::fill(work.sum_rows[c], work.sum_rows[c] + work.width, T{0});
-  }
-  add_to_columns(d, masks, piece.num_columns, work.d_scores, inputs.queries, work.width, work.sum_rows);
-  for (std::int64_t c = 0; c < (relation_table == nullptr ? 0 : piece.num_columns); ++c) {
-    if (relations[c] < 0) continue;
-    add_row(d, T{1}, work.sum_rows[c], d_keys + places[c] * work.width, work.width);
-    add_row(d, T{1}, work.sum_rows[c], relation_table + relations[c] * in.width, in.width);
+  const auto add_plain = [&](std::int64_t begin, std::int64_t end) HWY_ATTR {
+    find_rows(plan, piece, d_keys, work.width, work.sum_rows);
+    add_to_columns(d, masks + begin, end - begin, work.d_scores + begin * tile_lanes, inputs.queries, work.width,
+                   work.sum_rows + begin);
+  };
+  if (relation_table == nullptr || piece.segment_begin == piece.segment_end) return add_plain(0, piece.num_columns);
+  const auto add_folded = [&](const AttentionPlan::Segment& segment, std::uint16_t half_mask,
+                              const std::int32_t* relations, std::int64_t stride) HWY_ATTR {
+    add_folded_gradients(d, plan, piece, segment, half_mask, relations, stride, in.width, inputs, work, d_keys,
+                         relation_table);
+  };
+  for (std::int32_t s = piece.segment_begin; s < piece.segment_end; ++s) {
+    const AttentionPlan::Segment& segment = plan.segments[static_cast<std::size_t>(s)];
+    if (segment.half_begin >= 0) {
+      const std::int32_t* relations = plan.half_relations.data() + segment.half_begin;
+      add_folded(segment, 0x00ff, relations, 2);
+      add_folded(segment, 0xff00, relations + 1, 2);
+    } else if (segment.base_begin >= 0) {
+      add_plain(segment.column_begin, segment.column_end);
+    } else {
+      add_folded(segment, 0xffff, plan.column_relations.data() + piece.column_begin + segment.column_begin, 1);
+    }
   }
 }
 
@@ -235,7 +268,7 @@ HWY_INLINE void add_mixed_gradients(D d, const AttentionPlan& plan, const Attent
                                     const TileInputs<T>& inputs, const TileGradients<T>& work) {
   constexpr std::int64_t n = vector_lanes<T>;
   const AttentionPlan::Tile& tile = plan.tiles[static_cast<std::size_t>(piece.tile)];
-  const std::int64_t length = (tile.block_end - tile.block_begin) * std::int64_t{AttentionPlan::block_relations};
+  const std::int64_t length = (tile.mixed_block_end - tile.block_begin) * std::int64_t{AttentionPlan::block_relations};
   for_mixed_squares(plan, piece, inputs, length,
                     [&](std::int64_t lane, std::int64_t c, std::int64_t count, const std::int64_t* places) HWY_ATTR {
                       hn::Vec<D> v[n];
@@ -255,7 +288,7 @@ template <class D, typename T = hn::TFromD<D>>
 void add_book_gradients(D d, const AttentionPlan& plan, const AttentionPlan::Tile& tile, const TileInputs<T>& inputs,
                         const TileGradients<T>& work, const T* book_rows, T* d_book, T* d_queries) {
   constexpr std::int64_t block = AttentionPlan::block_relations, together = 4;
-  for (std::int32_t b = tile.block_begin; b < tile.block_end; ++b) {
+  for (std::int32_t b = tile.block_begin; b < tile.mixed_block_end; ++b) {
     const std::int64_t begin = plan.book_blocks[static_cast<std::size_t>(b)] * block;
     const T* products = work.d_book_products + TileInputs<T>::margin + (b - tile.block_begin) * block;
     for (std::int64_t lane = 0; lane < tile_lanes; lane += together) {
@@ -317,7 +350,7 @@ void backward_of_tile(D d, const AttentionPlan& plan, const AttentionPlan::Range
   if (work.tiles > 1) d_queries += ((number - range.tile_begin) * work.heads + h) * tile_lanes * work.width;
   T* d_keys = work.d_keys + first_row * work.width;
   T* d_values = work.d_values + first_row * work.value_width;
-  const bool mixed = inputs.has_relations && tile.block_begin < tile.block_end;
+  const bool mixed = inputs.has_relations && tile.block_begin < tile.mixed_block_end;
   load_tile(d, plan, tile, in, head, gradients, inputs, work);
   next.prefetch(in.q, inputs.heads, in.width);
   next.prefetch(gradients.d_out, inputs.heads, in.value_width);

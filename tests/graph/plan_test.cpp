@@ -56,7 +56,14 @@ std::int32_t relation_of(const AttentionPlan& plan, const AttentionPlan::Range& 
                                  std::int64_t{AttentionPlan::block_relations} *
                                      plan.book_blocks[static_cast<std::size_t>(tile.block_begin + block)];
     EXPECT_LT(in_book, range.book_end);
-    return plan.book_relations[static_cast<std::size_t>(in_book)];
+    const std::int32_t relation = plan.book_relations[static_cast<std::size_t>(in_book)];
+    if (segment.half_begin >= 0) {
+      const std::int32_t of_half = 2 * (column - segment.column_begin) + (lane < AttentionPlan::lanes / 2 ? 0 : 1);
+      EXPECT_EQ(plan.half_relations[static_cast<std::size_t>(segment.half_begin + of_half)], relation);
+    } else {
+      EXPECT_LT(block, tile.mixed_block_end - tile.block_begin);
+    }
+    return relation;
   }
   return not_told;
 }
@@ -217,6 +224,26 @@ TEST(AttentionPlan, IsMadeOnceAndShared) {
 TEST(AttentionPlan, SummaryIsReadableAndAsksForTypes) {
   EXPECT_THAT(to_string(attention_plan_summary(pattern("bpt", {{"k", 4}}, 100, true))), testing::HasSubstr("fill"));
   EXPECT_THROW(attention_plan_summary(zoo::chain(5), true), GraphError);
+}
+
+TEST(AttentionPlan, BeginsTilesOfPartitionGraphsWhereTheirRelationsNeedFewProducts) {
+  for (const char* alignment : {"pair", "slot"}) {
+    for (const std::int64_t k : {4, 16, 64}) {
+      SCOPED_TRACE(std::string(alignment) + " " + std::to_string(k));
+      const AttentionPlan plan =
+          make_attention_plan(pattern("bpt", {{"k", k}, {"alignment", alignment}}, 2048, true), true);
+      std::int64_t relations = 0, tiles = 0;
+      for (const AttentionPlan::Tile& tile : plan.tiles) {
+        if (tile.block_begin == tile.block_end) continue;
+        ++tiles;
+        relations += (tile.mixed_block_end - tile.block_begin) * AttentionPlan::block_relations;
+      }
+      EXPECT_TRUE(std::ranges::any_of(plan.segments, [](const auto& segment) { return segment.half_begin >= 0; }));
+      // Of the levels of spans below the 16 tokens of a tile the highest is folded by halves, and all above it whole:
+      // three levels and what lies around them are left.
+      EXPECT_LE(relations, tiles * (3 * k + 20));
+    }
+  }
 }
 
 }  // namespace
