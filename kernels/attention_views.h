@@ -27,7 +27,8 @@ struct AttentionDropout {
   std::uint32_t threshold = 0;  ///< dropped if the edge's random number is below; 0 = no dropout
   double scale = 1;             ///< of the weights that are kept
   RandomStream stream = {};
-  std::int32_t first_head = 0;  ///< heads of a group are numbered from here
+  const std::uint64_t* stream_shift = nullptr;  ///< on the device: what a replay adds to the number of the stream
+  std::int32_t first_head = 0;                  ///< heads of a group are numbered from here
 
   BOUGH_HOST_DEVICE bool active() const { return threshold != 0; }
   /// The counter of four neighbouring sources 4b .. 4b+3; `ordinal` tells parallel edges apart.

@@ -42,7 +42,7 @@ class Queue {
   }
 
   /// What random streams are shifted by; see Recording.
-  const std::uint64_t* random_shift() const { return Recording::random_shift(device_); }
+  const std::uint64_t* random_shift() const { return Recording::random_shift(Device::cuda(device_)); }
 
   /// The values may go as soon as this returns.
   template <typename T>

@@ -143,7 +143,10 @@ AttentionCall check_attention(const char* where, std::span<const Graph> graphs, 
       .kernel = options.kernel,
       .deterministic = options.deterministic};
   if (options.dropout > 0) {
-    Recording::refuse(t.q.device(), "dropout of attention weights");
+    if (options.kernel == AttentionKernel::composed) {
+      Recording::refuse(t.q.device(), "dropout of attention weights by AttentionKernel::composed");
+    }
+    call.dropout.stream_shift = Recording::random_shift(t.q.device());
     call.dropout.threshold = static_cast<std::uint32_t>(std::max(1.0, std::floor(options.dropout * 0x1p32)));
     call.dropout.scale = 1 / (1 - options.dropout);
   }

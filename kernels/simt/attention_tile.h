@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "kernels/attention_views.h"
+#include "kernels/simt/attention_dropout.h"
 #include "kernels/simt/attention_share.h"
 #include "kernels/simt/attention_tile_view.h"
 #include "kernels/simt/collective.h"
@@ -305,10 +306,10 @@ class TileInputs {
   BOUGH_DEVICE std::uint32_t relation_places() const { return relation_places_; }
 
   /// 0 where dropout takes the edge, else its scale.
-  BOUGH_DEVICE T kept(std::int32_t source, std::int32_t row) const {
+  BOUGH_DEVICE T kept(Context& context, std::int32_t source, std::int32_t row) const {
     // No row of a tile has parallel edges.
     if (!in_.dropout.active()) return T{1};
-    return in_.dropout.keeps(source, row, head_, 0) ? static_cast<T>(in_.dropout.scale) : T{0};
+    return keeps_weight(context, in_.dropout, source, row, head_, 0) ? static_cast<T>(in_.dropout.scale) : T{0};
   }
 
   Rows queries, rows;

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "kernels/attention_views.h"
+#include "kernels/simt/attention_dropout.h"
 #include "kernels/simt/attention_share.h"
 #include "kernels/simt/fragment.h"
 #include "kernels/simt/row_items.h"
@@ -53,7 +54,7 @@ BOUGH_DEVICE T dropout_factor(Context& context, const EdgeView& edges, const Att
   while (position - ordinal > row_begin && context.load(edges.neighbours + position - ordinal - 1) == neighbour) {
     ++ordinal;
   }
-  return in.dropout.keeps(src, dst, head, ordinal) ? static_cast<T>(in.dropout.scale) : T{0};
+  return keeps_weight(context, in.dropout, src, dst, head, ordinal) ? static_cast<T>(in.dropout.scale) : T{0};
 }
 
 /// vector += the row of an edge's relation in a table, if there is that table.

@@ -83,7 +83,7 @@ struct AttendTiles {
       state.sums.scale(i, factor);
       state.top[i] = top;
       const std::int32_t row = inputs.row(context, i);
-      weight.values[i] = edge ? p * inputs.kept(scores.column.source, row) : T{0};
+      weight.values[i] = edge ? p * inputs.kept(context, scores.column.source, row) : T{0};
     }
     weights.set(context.warp() * step_columns + context.lane(), weight);
   }

@@ -186,7 +186,7 @@ struct AttendTilesBackward {
     for (int i = 0; i < quad_lanes; ++i) {
       const std::int32_t row = inputs.row(context, i);
       if ((scores.edges >> i & 1u) == 0) continue;
-      const T kept = inputs.kept(scores.column.source, row);
+      const T kept = inputs.kept(context, scores.column.source, row);
       const T p = std::exp(scores.values.values[i] - log_sum[i]);
       weight.values[i] = kept * p;
       d_score.values[i] = p * (kept * value_products.values[i] - delta[i]);

@@ -51,8 +51,8 @@ Recording* Recording::current_on(Device device) noexcept {
   return here ? recording : nullptr;
 }
 
-const std::uint64_t* Recording::random_shift(int device) noexcept {
-  const Recording* recording = current_on(Device::cuda(device));
+const std::uint64_t* Recording::random_shift(Device device) noexcept {
+  const Recording* recording = current_on(device);
   return recording == nullptr ? nullptr : recording->random_shift_;
 }
 

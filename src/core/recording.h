@@ -30,7 +30,7 @@ class Recording {
   /// Whether the calling thread records work of the device.
   static bool active(Device device) noexcept { return current_on(device) != nullptr; }
   /// What kernels add to the numbers of their random streams; null outside a recording.
-  static const std::uint64_t* random_shift(int device) noexcept;
+  static const std::uint64_t* random_shift(Device device) noexcept;
   /// DeviceError if the calling thread records work of the device: `what` needs its values.
   static void refuse(Device device, const char* what);
 

@@ -12,6 +12,7 @@
 #include "bough/nn/optimizer.h"
 #include "bough/ops/arithmetic.h"
 #include "bough/ops/cross_entropy.h"
+#include "bough/ops/graph_attention.h"
 #include "bough/ops/matmul.h"
 #include "bough/ops/reduce.h"
 #include "tests/cuda/same_as_cpu.h"
@@ -29,7 +30,7 @@ constexpr std::int64_t length = 6, dim = 8, vocabulary = 5, layers = 2;
 
 /// A small language model with dropout.
 struct Model : nn::Module {
-  explicit Model(const AttentionGraph& graph, double attention_dropout = 0)
+  explicit Model(const AttentionGraph& graph)
       : embedding({.count = vocabulary, .dim = dim}),
         transformer({.layers = layers,
                      .layer = {.dim = dim,
@@ -37,7 +38,7 @@ struct Model : nn::Module {
                                .feed_forward = 12,
                                .num_relations = graph.num_relations(),
                                .dropout = 0.3,
-                               .attention_dropout = attention_dropout}}) {
+                               .attention_dropout = 0.2}}) {
     add_module("embedding", embedding);
     add_module("transformer", transformer);
   }
@@ -46,12 +47,12 @@ struct Model : nn::Module {
 };
 
 /// Losses of some steps, then all parameters; each step with other tokens, some of which do not count.
-std::vector<Tensor> trained(bool captured, double attention_dropout = 0) {
+std::vector<Tensor> trained(bool captured) {
   const Device device = Device::cuda();
   manual_seed(4);
   const AttentionGraph graph = generators().make("bpt", {{"k", 1}})->build({.length = length, .causal = true});
   const nn::Rounds rounds = nn::make_rounds(graph, {.layers = layers}).to(device);
-  Model model(graph, attention_dropout);
+  Model model(graph);
   model.to(device);
   nn::AdamW optimizer(model.named_parameters(), {.learning_rate = 0.01, .clip_norm = 0.5});
   Tensor inputs = Tensor::empty({length}, DType::int32, device),
@@ -115,8 +116,53 @@ TEST_F(GpuCapturedStep, RefusesToLookAtValues) {
   EXPECT_EQ((x * 2).to_vector<float>(), std::vector<float>(3, 2)) << "the device works as before";
 }
 
-TEST_F(GpuCapturedStep, RefusesToDropAttentionWeights) {
-  EXPECT_THAT(test::error_message<DeviceError>([] { trained(true, 0.1); }), HasSubstr("dropout of attention weights"));
+/// What some steps of attention with dropout give: its result and the gradients of q, k and v.
+std::vector<Tensor> attended(bool captured, AttentionKernel kernel, bool deterministic) {
+  const Device device = Device::cuda();
+  manual_seed(7);
+  const Graph graph = generators().make("full", {})->build({.length = 20, .causal = true}).graph;
+  std::vector<Tensor> leaves;
+  for (const std::uint64_t seed : {1, 2, 3}) {
+    leaves.push_back(test::random_tensor({20, 2, 4}, DType::float32, seed).to(device).set_requires_grad(true));
+  }
+  const auto attend = [&] {
+    const Tensor out = graph_attention(graph, leaves[0], leaves[1], leaves[2],
+                                       {.dropout = 0.4, .kernel = kernel, .deterministic = deterministic});
+    sum(square(out)).backward();
+    return std::vector{out};
+  };
+  CapturedStep step(device, attend, leaves);
+  std::vector<Tensor> outcome;
+  for (int i = 0; i < 4; ++i) {
+    for (Tensor& leaf : leaves) leaf.clear_grad();
+    outcome.push_back((captured ? step.run() : attend())[0].detach().to(Device::cpu()));
+    for (const Tensor& leaf : leaves) outcome.push_back(leaf.grad().to(Device::cpu()));
+  }
+  return outcome;
+}
+
+TEST_F(GpuCapturedStep, DropsOtherAttentionWeightsInEachReplayAsInEachPlainStep) {
+  for (const AttentionKernel kernel : {AttentionKernel::row, AttentionKernel::tile}) {
+    SCOPED_TRACE(kernel == AttentionKernel::row ? "rows" : "tiles");
+    const std::vector<Tensor> plain = attended(false, kernel, true), captured = attended(true, kernel, true);
+    ASSERT_EQ(plain.size(), captured.size());
+    for (std::size_t i = 0; i < plain.size(); ++i) {
+      SCOPED_TRACE(i);
+      test::expect_same_bits(captured[i], plain[i]);
+    }
+    EXPECT_NE(captured[8].to_vector<float>(), captured[12].to_vector<float>()) << "two replays";
+  }
+}
+
+TEST_F(GpuCapturedStep, DropsTheSameAttentionWeightsWhereSumsAreAtomic) {
+  const std::vector<Tensor> plain = attended(false, AttentionKernel::tile, false),
+                            captured = attended(true, AttentionKernel::tile, false);
+  for (std::size_t i = 0; i < plain.size(); ++i) test::expect_close(captured[i], plain[i]);
+}
+
+TEST_F(GpuCapturedStep, RefusesWeightsThatTheHostDrops) {
+  EXPECT_THAT(test::error_message<DeviceError>([] { attended(true, AttentionKernel::composed, true); }),
+              HasSubstr("dropout of attention weights"));
 }
 
 TEST(CapturedStep, CallsTheFunctionEachTimeOnTheCpu) {

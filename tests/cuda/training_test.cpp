@@ -220,7 +220,6 @@ TEST_F(GpuTraining, ALanguageModelWhoseStepIsCapturedTrainsBitForBitAsAPlainOne)
   const test::TemporaryFolder folder;
   write_texts(folder);
   json source = tiny({{"kind", "bpt"}, {"k", 1}});
-  source["model"]["attention_dropout"] = 0;
   source["train"]["auxiliary_weight"] = 0;
   source["train"]["steps"] = 4;
   const TrainedRun plain = run_on(Device::cuda(), source, folder.file(""), folder.file("plain"));

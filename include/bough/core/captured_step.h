@@ -31,7 +31,7 @@ namespace bough {
 /// index is checked for its range in the first run only.
 ///
 /// DeviceError if the function looks at values on the host while it is recorded (item, to_vector), moves them to
-/// another device, or drops attention weights. On the CPU every run() calls the function.
+/// another device, or drops attention weights with AttentionKernel::composed. On the CPU every run() calls the function.
 class CapturedStep {
  public:
   /// leaves: tensors whose gradients the function makes; run() clears them before and sets them after each step.

@@ -45,7 +45,7 @@ class Queue {
       });
     });
   }
-  const std::uint64_t* random_shift() const { return Recording::random_shift(device_); }
+  const std::uint64_t* random_shift() const { return Recording::random_shift(Device::cuda(device_)); }
   template <typename T>
   Scratch<T> scratch(std::int64_t count) {
     return Scratch<T>(count, Device::cuda(device_));
