@@ -12,7 +12,7 @@ namespace {
 
 /// Calls f(i) for each element, from as many threads as there are elements or a launch can have.
 template <typename F>
-__global__ void run_elements(F f, std::int64_t count) {
+__global__ void run_elements(const __grid_constant__ F f, std::int64_t count) {
   const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
   for (std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += stride) f(i);
 }
@@ -51,7 +51,19 @@ void fill(int device, void* target, const void* element, std::int64_t count) {
   for_each_element("fill", device, count, fill);
 }
 
+struct WriteWords {
+  std::uint64_t* target;
+  std::uint64_t words[most_written_words];
+  __device__ void operator()(std::int64_t i) const { target[i] = words[i]; }
+};
+
 }  // namespace
+
+void cuda_write(int device, std::uint64_t* target, std::span<const std::uint64_t> words) {
+  WriteWords write{target, {}};
+  std::ranges::copy(words, write.words);
+  for_each_element("write", device, static_cast<std::int64_t>(words.size()), write);
+}
 
 void cuda_fill(int device, void* target, const void* element, std::size_t size, std::int64_t count) {
   if (size == 1) return fill<std::uint8_t>(device, target, element, count);

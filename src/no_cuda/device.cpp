@@ -33,6 +33,7 @@ CudaGraph* cuda_end_recording(int) { no_cuda(); }
 void cuda_replay(int, CudaGraph*) { no_cuda(); }
 void cuda_free_graph(int, CudaGraph*) noexcept {}
 void cuda_fill(int, void*, const void*, std::size_t, std::int64_t) { no_cuda(); }
+void cuda_write(int, std::uint64_t*, std::span<const std::uint64_t>) { no_cuda(); }
 template <typename T>
 void cuda_accumulate(int, const T*, T, T*, std::int64_t) {
   no_cuda();

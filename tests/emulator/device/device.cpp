@@ -1,5 +1,6 @@
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <cstring>
@@ -64,6 +65,11 @@ int& copies_given() {
   return count;
 }
 
+int& waited_copies() {
+  static int count = 0;
+  return count;
+}
+
 /// What the calling thread records; null if it does not.
 CudaGraph*& recorded_graph() {
   thread_local CudaGraph* graph = nullptr;
@@ -88,6 +94,7 @@ DeviceAccess::~DeviceAccess() {
   if (--memory.accesses == 0) memory.protect(PROT_NONE);
 }
 
+int copies_waited_for() { return waited_copies(); }
 int copies_under_way() { return copies_given(); }
 
 FailingKernel::FailingKernel(std::string kernel) { failing_kernel() = std::move(kernel); }
@@ -167,6 +174,7 @@ void cuda_copy(int device, void* target, const void* source, std::size_t bytes, 
   if (direction == CopyDirection::device_to_device) {
     emulator::run_or_record(copy);
   } else {
+    ++emulator::waited_copies();
     copy();
   }
 }
@@ -226,7 +234,8 @@ void cuda_copy_on(int device, CudaStream* stream, void* target, const void* pinn
   ++emulator::copies_given();
   stream->waiting.push_back([=] {
     emulator::require_pinned(pinned, bytes);
-    cuda_copy(device, target, pinned, bytes, CopyDirection::host_to_device);
+    const emulator::DeviceAccess access(device);
+    std::memcpy(target, pinned, bytes);
     --emulator::copies_given();
   });
 }
@@ -241,6 +250,13 @@ void cuda_fill(int device, void* target, const void* element, std::size_t size, 
     for (std::int64_t i = 0; i < count; ++i) {
       std::memcpy(static_cast<std::byte*>(target) + static_cast<std::size_t>(i) * size, element.data(), size);
     }
+  });
+}
+
+void cuda_write(int device, std::uint64_t* target, std::span<const std::uint64_t> words) {
+  emulator::run_or_record([=, words = std::vector<std::uint64_t>(words.begin(), words.end())] {
+    const emulator::DeviceAccess access(device);
+    std::ranges::copy(words, target);
   });
 }
 
