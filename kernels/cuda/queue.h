@@ -5,22 +5,12 @@
 #include <cstdint>
 #include <span>
 
-#include "kernels/cuda/context.h"
+#include "bough/cuda/launch_body.h"
 #include "kernels/scratch.h"
-#include "kernels/simt/observable.h"
 #include "src/core/recording.h"
-#include "src/cuda/launch.h"
-#include "src/cuda/work_stream.h"
 
 /// For files that nvcc compiles.
 namespace bough::cuda {
-
-/// One block on a multiprocessor is enough for the compiler: it shall not save registers by going to memory.
-template <typename Body>
-__global__ void __launch_bounds__(Body::block_size, 1) run_body(const __grid_constant__ Body body) {
-  Context context;
-  body(context);
-}
 
 /// The stream of one device on which all its work happens in order.
 class Queue {
@@ -33,7 +23,7 @@ class Queue {
 
   template <typename Body>
   void launch(const simt::Launch& launch, const Body& body) {
-    launch_kernel(run_body<Body>, simt::observable(launch, device_), stream_, body);
+    launch_body(device_, launch, body);
   }
 
   template <typename T>

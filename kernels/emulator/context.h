@@ -30,7 +30,7 @@ class SharedArray {
   int thread_;
 };
 
-/// The execution context of one emulated thread. See kernels/simt/context.h for what its functions mean.
+/// The execution context of one emulated thread. See bough/simt/context.h for what its functions mean.
 class Context {
  public:
   using Site = std::source_location;

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "bough/cuda/launch.h"
+#include "bough/cuda/work_stream.h"
 #include "src/core/cuda_device.h"
-#include "src/cuda/launch.h"
-#include "src/cuda/work_stream.h"
 
 namespace bough {
 namespace {
