@@ -10,6 +10,7 @@
 #include "bough/core/captured_step.h"
 #include "bough/core/config.h"
 #include "bough/core/device.h"
+#include "bough/core/device_address.h"
 #include "bough/core/dtype.h"
 #include "bough/core/errors.h"
 #include "bough/core/json.h"

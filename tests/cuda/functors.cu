@@ -7,45 +7,26 @@ namespace bough::test {
 namespace {
 
 struct SquaredDistance {
-  template <typename T>
-  BOUGH_HOST_DEVICE T operator()(T u, T v) const {
-    return (u - v) * (u - v);
-  }
-  template <typename T>
-  BOUGH_HOST_DEVICE std::array<T, 2> gradient(T u, T v) const {
-    return {2 * (u - v), 2 * (v - u)};
-  }
+  BOUGH_HOST_DEVICE double operator()(double u, double v) const { return (u - v) * (u - v); }
+  BOUGH_HOST_DEVICE std::array<double, 2> gradient(double u, double v) const { return {2 * (u - v), 2 * (v - u)}; }
 };
 
 struct Gated {
-  template <typename T>
-  BOUGH_HOST_DEVICE T operator()(T u, T v, T e) const {
-    return u > v ? u * e : v * e * e;
-  }
-  template <typename T>
-  BOUGH_HOST_DEVICE std::array<T, 3> gradient(T u, T v, T e) const {
+  BOUGH_HOST_DEVICE float operator()(float u, float v, float e) const { return u > v ? u * e : v * e * e; }
+  BOUGH_HOST_DEVICE std::array<float, 3> gradient(float u, float v, float e) const {
     const bool larger = u > v;
-    return {larger ? e : T{0}, larger ? T{0} : e * e, larger ? u : 2 * v * e};
+    return {larger ? e : 0, larger ? 0 : e * e, larger ? u : 2 * v * e};
   }
 };
 
 struct Multiple {
   double factor = 1;
-  template <typename T>
-  BOUGH_HOST_DEVICE T operator()(T e) const {
-    return static_cast<T>(factor) * e;
-  }
-  template <typename T>
-  BOUGH_HOST_DEVICE std::array<T, 1> gradient(T) const {
-    return {static_cast<T>(factor)};
-  }
+  BOUGH_HOST_DEVICE float operator()(float e) const { return static_cast<float>(factor) * e; }
+  BOUGH_HOST_DEVICE std::array<float, 1> gradient(float) const { return {static_cast<float>(factor)}; }
 };
 
 struct Difference {
-  template <typename T>
-  BOUGH_HOST_DEVICE T operator()(T u, T v) const {
-    return u - v;
-  }
+  BOUGH_HOST_DEVICE float operator()(float u, float v) const { return u - v; }
 };
 
 struct RootOfOneMore {

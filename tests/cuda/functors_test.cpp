@@ -34,8 +34,8 @@ void check_distances(const Graph& graph, const Columns& u, const Columns& v) {
   check(test::root_of_distances);
 }
 
-void check_gated(const Graph& graph, const Columns& u, const Columns& v, const Columns& e,
-                 DType dtype = DType::float64) {
+void check_gated(const Graph& graph, const Columns& u, const Columns& v, const Columns& e) {
+  constexpr DType dtype = DType::float32;
   expect_same_as_cpu({features(graph, Target::source, u, dtype, 1), features(graph, Target::destination, v, dtype, 2),
                       features(graph, Target::edge, e, dtype, 3)},
                      [&](const std::vector<Tensor>& x) {
@@ -59,7 +59,7 @@ TEST_F(GpuFunctors, MatchTheCpuWithFeaturesThatBroadcast) {
   check_gated(graph, {2, 3}, {3}, {2, 1});
   check_gated(graph, {1, 3}, {2, 1}, {2, 3});
   check_gated(graph, {2, 1}, {1}, {2, 40});
-  check_gated(graph, {}, {}, {}, DType::float32);
+  check_gated(graph, {}, {}, {});
   check_distances(graph, {2, 1}, {2, 40});
 }
 
@@ -67,7 +67,7 @@ TEST_F(GpuFunctors, RunOnTheGpuThroughTheOneLaunchFunction) {
   std::vector<std::string> kernels;
   {
     const LaunchTrace trace([&](const KernelLaunch& launch) { kernels.emplace_back(launch.kernel); });
-    const Tensor x = test::random_tensor({20, 3}).to(Device::cuda());
+    const Tensor x = test::random_tensor({20, 3}, DType::float64).to(Device::cuda());
     const Tensor result = test::mean_distance(zoo::random_graph(20, 150, 3), {.source = x, .destination = x});
     EXPECT_EQ(result.device(), Device::cuda());
   }

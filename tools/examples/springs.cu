@@ -1,18 +1,17 @@
 // Springs: nodes on a line find places where every spring between two of them has its length. The energy of a spring is
 // a functor of this file, which nvcc compiles into bough's kernels; without a GPU it runs on the CPU.
-#include <bough/bough.h>
 #include <bough/cuda/message_reduce.h>
+#include <bough/nn/optimizer.h>
+#include <bough/ops/reduce.h>
 
 #include <cstdio>
 
 struct Energy {
-  template <typename T>
-  BOUGH_HOST_DEVICE T operator()(T from, T to, T length) const {
+  BOUGH_HOST_DEVICE float operator()(float from, float to, float length) const {
     return (to - from - length) * (to - from - length);
   }
-  template <typename T>
-  BOUGH_HOST_DEVICE std::array<T, 3> gradient(T from, T to, T length) const {
-    const T slope = 2 * (to - from - length);
+  BOUGH_HOST_DEVICE std::array<float, 3> gradient(float from, float to, float length) const {
+    const float slope = 2 * (to - from - length);
     return {-slope, slope, -slope};
   }
 };
