@@ -88,7 +88,7 @@ AttentionInputs<T> AttentionCall::inputs(const AttentionTensors& tensors, const 
       .relation_bias = head_rows<T>(tensors.relation_bias, true, heads, 1, group.first_head),
       .edge_bias = edge_rows<T>(tensors.edge_bias, group),
       .edge_weights = edge_rows<T>(tensors.edge_weights, group),
-      .scale = static_cast<T>(scale),
+      .scale = static_cast<Computed<T>>(scale),
       .dropout = dropout,
   };
   in.dropout.first_head = static_cast<std::int32_t>(group.first_head);

@@ -14,6 +14,12 @@ foreach(body AttendRows AttendBackwardToDestinations AttendBackwardToSources Att
     message(FATAL_ERROR "there is no kernel ${body}")
   endif()
 endforeach()
+foreach(body AttendRows AttendBackwardToDestinations AttendBackwardToSources AttendBackwardAtomically AttendTiles
+        AttendTilesBackward)
+  if(NOT kernels MATCHES "[0-9]${body}I(NS[0-9]*_9TileShapeI)?NS[0-9]*_8bfloat16E")
+    message(FATAL_ERROR "there is no kernel ${body} of bfloat16")
+  endif()
+endforeach()
 foreach(kernel IN LISTS kernels)
   if(NOT kernel MATCHES "STACK:0 " OR NOT kernel MATCHES "LOCAL:0 ")
     message(FATAL_ERROR "a kernel uses local memory: ${kernel}")

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bough/graph/graph_generator.h"
+#include "bough/ops/cast.h"
 #include "kernels/attention_views.h"
 #include "kernels/reference/graph_attention.h"
 #include "tests/kernels/graph_attention_cases.h"
@@ -304,6 +305,28 @@ TEST(AttentionWeights, MatchTheReferenceWhereTilesLeaveOutWhatARowHasInCommon) {
     c.options.kernel = kernel;
     expect_close(attention_weights(c.graph, c.q, c.k, c.options),
                  reference::graph_attention(c.graph, c.q, c.k, c.v, c.options).weights);
+  }
+}
+
+TEST(GraphAttention, OfBfloat16IsThatOfFloatRounded) {
+  for (const AttentionKernel kernel : {AttentionKernel::row, AttentionKernel::tile, AttentionKernel::composed}) {
+    AttentionCase c = attention_case(with_types(zoo::causal_window(40, 20), 4), DType::float32, {2, 8, 4},
+                                     {.relation_keys = true});
+    c.options.kernel = kernel;
+    AttentionCase narrow = c;
+    const std::vector<Tensor*> wide = test::tensors_of(c), rounded = test::tensors_of(narrow);
+    for (std::size_t i = 0; i < wide.size(); ++i) {
+      *rounded[i] = cast(*wide[i], DType::bfloat16);
+      *wide[i] = cast(*rounded[i], DType::float32);
+    }
+    const Tensor out = test::attend(narrow), d_out = cast(random_tensor(out.shape()), DType::bfloat16);
+    expect_same_bits(out, cast(test::attend(c), DType::bfloat16));
+    const std::vector<Tensor> gradients = test::gradients_of(narrow, d_out);
+    const std::vector<Tensor> expected = test::gradients_of(c, cast(d_out, DType::float32));
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      expect_same_bits(gradients[i], cast(expected[i], DType::bfloat16));
+    }
+    EXPECT_EQ(attention_weights(narrow.graph, narrow.q, narrow.k, narrow.options).dtype(), DType::float32);
   }
 }
 

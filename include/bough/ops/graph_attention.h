@@ -40,8 +40,13 @@ struct GraphAttentionOptions {
 ///   a(e)     = edge_weights[e] exp(score(e)) / sum over the in-edges of dst
 ///   out[dst] = sum over the in-edges of a(e) (v[src] + relation_values[type])
 ///
-/// q [num_dst, H, D], k [num_src, H, D], v [num_src, H, Dv] -> [num_dst, H, Dv]; float32 or float64, any D and Dv (fast
-/// for multiples of 8). Tables have at least num_edge_types() rows; edge tensors are in edge order.
+/// q [num_dst, H, D], k [num_src, H, D], v [num_src, H, Dv] -> [num_dst, H, Dv]; float32, float64 or bfloat16, one type
+/// for all tensors and the result; any D and Dv (fast for multiples of 8). Tables have at least num_edge_types() rows;
+/// edge tensors are in edge order.
+/// Numbers of bfloat16 are computed with in float32, and results and gradients rounded at the end; the log-sum-exp of a
+/// row stays float32. Kernels of a GPU read and write bfloat16 itself, collect gradients of k, v and tables in float32
+/// before, and make those of scores with the rounded result. The CPU, and AttentionKernel::composed, convert all tensors
+/// to float32 and the result back.
 /// A destination without in-edges, or whose weights or exponentials are all 0, gets zeros and passes zero gradient.
 /// Dropout is a function of stream, source, destination and head (and which of several parallel edges it is): the same
 /// for every kernel and number of threads, and not stored.
@@ -58,7 +63,8 @@ Tensor graph_attention(const Graph& graph, const Tensor& q, const Tensor& k, con
 Tensor graph_attention(std::span<const Graph> graphs, const Tensor& q, const Tensor& k, const Tensor& v,
                        const GraphAttentionOptions& options = {});
 
-/// The weights a(e) for looking at: [E, H] in edge order, without dropout and without gradient. O(E H D).
+/// The weights a(e) for looking at: [E, H] in edge order, without dropout and without gradient; those of bfloat16 are
+/// float32. O(E H D).
 Tensor attention_weights(const Graph& graph, const Tensor& q, const Tensor& k,
                          const GraphAttentionOptions& options = {});
 
