@@ -22,6 +22,9 @@ __global__ void __launch_bounds__(Body::block_size, 1) run_body(const __grid_con
   body(context);
 }
 
+/// The first architecture whose tensor cores take bfloat16; see kernels/cuda/matrix_unit.h.
+inline constexpr int first_with_matrix_unit = 80;
+
 /// The stream of one device on which all its work happens in order.
 class Queue {
  public:
@@ -34,6 +37,15 @@ class Queue {
   template <typename Body>
   void launch(const simt::Launch& launch, const Body& body) {
     launch_kernel(run_body<Body>, simt::observable(launch, device_), stream_, body);
+  }
+
+  /// Whether the code of the body that this GPU runs was compiled with a MatrixUnit. Older code also runs on newer
+  /// GPUs.
+  template <typename Body>
+  bool has_matrix_unit() const {
+    cudaFuncAttributes attributes{};
+    check(cudaFuncGetAttributes(&attributes, run_body<Body>), "cudaFuncGetAttributes");
+    return attributes.ptxVersion >= first_with_matrix_unit;
   }
 
   template <typename T>

@@ -10,6 +10,7 @@
 #include "kernels/cpu/graph_attention_rows.h"
 #include "kernels/cpu/graph_attention_tiles.h"
 #include "kernels/cuda/graph_attention.h"
+#include "kernels/cuda/graph_attention_tensor_cores.h"
 #include "kernels/cuda/graph_attention_tiles.h"
 #include "kernels/on_any_device.h"
 #include "kernels/ops/graph_attention_call.h"
@@ -79,12 +80,21 @@ std::shared_ptr<const simt::DeviceTiles> tiles_for(Cuda gpu, const AttentionCall
 }
 
 template <typename T>
+void attend_device_tiles(Cuda gpu, const AttentionCall& call, const simt::TileView& tiles, const AttentionInputs<T>& in,
+                         const AttentionOutputs<T>& result) {
+  if constexpr (std::is_same_v<T, bfloat16>) {
+    if (call.tensor_cores) return attend_tiles_on_tensor_cores(gpu, tiles, in, result);
+  }
+  attend_tiles(gpu, tiles, in, result);
+}
+
+template <typename T>
 void attend_group(Cuda gpu, const AttentionCall& call, const HeadGroup& group, const AttentionInputs<T>& in,
                   const AttentionOutputs<T>& result) {
   const auto rows = simt::device_rows(group.graph, mp::Direction::by_destination, Device::cuda(gpu.device));
   const auto tiles = tiles_for(gpu, call, group, in);
   if (tiles == nullptr) return attend_rows(gpu, rows->rows(), rows->edges(), in, result);
-  attend_tiles(gpu, tiles->tiles(), in, result);
+  attend_device_tiles(gpu, call, tiles->tiles(), in, result);
   if (tiles->rows().num_items > 0) attend_rows(gpu, tiles->rows(), rows->edges(), in, result);
 }
 

@@ -141,7 +141,8 @@ AttentionCall check_attention(const char* where, std::span<const Graph> graphs, 
       .value_width = value_width,
       .scale = options.scale.value_or(1 / std::sqrt(static_cast<double>(std::max<std::int64_t>(1, width)))),
       .kernel = options.kernel,
-      .deterministic = options.deterministic};
+      .deterministic = options.deterministic,
+      .tensor_cores = options.tensor_cores};
   if (options.dropout > 0) {
     Recording::refuse(t.q.device(), "dropout of attention weights");
     call.dropout.threshold = static_cast<std::uint32_t>(std::max(1.0, std::floor(options.dropout * 0x1p32)));

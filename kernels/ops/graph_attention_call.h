@@ -42,6 +42,7 @@ struct AttentionCall {
   AttentionDropout dropout = {};
   AttentionKernel kernel = AttentionKernel::automatic;
   bool deterministic = true;
+  bool tensor_cores = false;
 
   template <typename T>
   AttentionInputs<T> inputs(const AttentionTensors& tensors, const HeadGroup& group) const;

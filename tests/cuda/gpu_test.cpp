@@ -110,6 +110,26 @@ TEST_F(Gpu, AttentionOfBfloat16IsNearThatOfFloat) {
   }
 }
 
+TEST_F(Gpu, AttentionOnTensorCoresIsNearThatOfFloat) {
+  AttentionCase c = attention_case(partition_graph(), DType::float32, {2, 16, 16}, {.relation_keys = true});
+  c.options.kernel = AttentionKernel::tile;
+  for (Tensor* tensor : test::tensors_of(c)) *tensor = cast(cast(*tensor, DType::bfloat16), DType::float32);
+  AttentionCase there = test::moved(c, Device::cuda());
+  for (Tensor* tensor : test::tensors_of(there)) *tensor = cast(*tensor, DType::bfloat16);
+  there.options.tensor_cores = true;
+  try {
+    test::expect_close(test::attend(there), test::attend(c), test::Tolerance{.relative = 0x1p-8, .absolute = 0x1p-8});
+  } catch (const DeviceError& error) {
+    GTEST_SKIP() << error.what();
+  }
+  const Tensor d_out = cast(test::random_tensor(c.v.shape(), DType::float32, 20), DType::bfloat16);
+  const std::vector<Tensor> gradients = test::gradients_of(there, d_out.to(Device::cuda()));
+  const std::vector<Tensor> expected = test::gradients_of(c, cast(d_out, DType::float32));
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    test::expect_close(gradients[i], expected[i], test::Tolerance{.relative = 0x1p-7, .absolute = 0x1p-5});
+  }
+}
+
 TEST_F(Gpu, CastsToBfloat16AsTheCpuDoes) {
   std::vector<float> values;
   for (std::uint32_t bits = 0; bits < 0x10000; ++bits) {

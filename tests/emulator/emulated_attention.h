@@ -5,10 +5,12 @@
 #include <memory>
 
 #include "bough/ops/cast.h"
+#include "kernels/emulator/matrix_unit.h"
 #include "kernels/emulator/queue.h"
 #include "kernels/ops/graph_attention_call.h"
 #include "kernels/reference/graph_attention.h"
 #include "kernels/simt/device_tiles.h"
+#include "kernels/simt/graph_attention_tensor_cores.h"
 #include "kernels/simt/graph_attention_tiles.h"
 #include "kernels/simt/graph_attention_tiles_backward.h"
 #include "tests/kernels/graph_attention_cases.h"
@@ -45,7 +47,7 @@ class EmulatedAttention {
     if (call_.dropout.active()) call_.dropout.stream = c.options.generator->next_stream();
     visit_stored_floating("emulated", case_.q.dtype(), [&]<typename T>(TypeTag<T>) {
       const AttentionOutputs<T> result{rows<T>(out, call_.value_width), rows<Computed<T>>(log_sum, 1)};
-      if (has_tiles()) simt::attend_tiles(queue_, tiles_->tiles(), inputs<T>(), result);
+      if (has_tiles()) attend_tiles(inputs<T>(), result);
       simt::attend_rows(queue_, has_tiles() ? tiles_->rows() : by_destination_.rows(), by_destination_.edges(),
                         inputs<T>(), result);
     });
@@ -97,6 +99,13 @@ class EmulatedAttention {
 
  private:
   DType computed_type() const { return case_.q.dtype() == DType::bfloat16 ? DType::float32 : case_.q.dtype(); }
+  template <typename T>
+  void attend_tiles(const AttentionInputs<T>& in, const AttentionOutputs<T>& result) {
+    if constexpr (std::is_same_v<T, bfloat16>) {
+      if (call_.tensor_cores) return simt::attend_tiles_on_tensor_cores(queue_, tiles_->tiles(), in, result);
+    }
+    simt::attend_tiles(queue_, tiles_->tiles(), in, result);
+  }
   template <typename T>
   AttentionInputs<T> inputs() const {
     return call_.inputs<T>(tensors_, call_.groups[0]);

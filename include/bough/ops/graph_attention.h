@@ -32,6 +32,10 @@ struct GraphAttentionOptions {
   /// False: on a GPU, gradients of k, v and relation tables are added up in one pass by atomic additions, which takes
   /// less memory and traffic; they then differ by rounding from run to run. Changes nothing on the CPU.
   bool deterministic = true;
+  /// True: on a GPU, forward of tiles of bfloat16 multiplies with tensor cores, in float32 sums, but with weights that
+  /// are rounded to bfloat16 as well. DeviceError where tensor cores do not take it, before compute capability 8.0 or
+  /// in a build without code for such. Changes nothing for other types, for rows, for backward and on the CPU.
+  bool tensor_cores = false;
 };
 
 /// Every destination attends to the sources of its in-edges:
@@ -45,15 +49,14 @@ struct GraphAttentionOptions {
 /// edge tensors are in edge order.
 /// Numbers of bfloat16 are computed with in float32, and results and gradients rounded at the end; the log-sum-exp of a
 /// row stays float32. Kernels of a GPU read and write bfloat16 itself, collect gradients of k, v and tables in float32
-/// before, and make those of scores with the rounded result. The CPU, and AttentionKernel::composed, convert all tensors
-/// to float32 and the result back.
-/// A destination without in-edges, or whose weights or exponentials are all 0, gets zeros and passes zero gradient.
-/// Dropout is a function of stream, source, destination and head (and which of several parallel edges it is): the same
-/// for every kernel and number of threads, and not stored.
-/// Gradients to q, k, v and all tables, biases and weights. Saves its inputs, the result and one number per destination
-/// and head; scores are computed again in backward, so nothing of size E x H or E x D is ever made.
-/// O(E H (D + Dv)). Bitwise equal for any number of threads, and from run to run on a GPU. Uses a plan of the graph
-/// that is made on first use and kept by it: see bough/graph/plan.h.
+/// before, and make those of scores with the rounded result. The CPU, and AttentionKernel::composed, convert all
+/// tensors to float32 and the result back. A destination without in-edges, or whose weights or exponentials are all 0,
+/// gets zeros and passes zero gradient. Dropout is a function of stream, source, destination and head (and which of
+/// several parallel edges it is): the same for every kernel and number of threads, and not stored. Gradients to q, k, v
+/// and all tables, biases and weights. Saves its inputs, the result and one number per destination and head; scores are
+/// computed again in backward, so nothing of size E x H or E x D is ever made. O(E H (D + Dv)). Bitwise equal for any
+/// number of threads, and from run to run on a GPU. Uses a plan of the graph that is made on first use and kept by it:
+/// see bough/graph/plan.h.
 Tensor graph_attention(const Graph& graph, const Tensor& q, const Tensor& k, const Tensor& v,
                        const GraphAttentionOptions& options = {});
 

@@ -45,6 +45,10 @@ class Queue {
       });
     });
   }
+  template <typename Body>
+  bool has_matrix_unit() const {
+    return true;
+  }
   const std::uint64_t* random_shift() const { return Recording::random_shift(device_); }
   template <typename T>
   Scratch<T> scratch(std::int64_t count) {
