@@ -310,8 +310,8 @@ TEST(AttentionWeights, MatchTheReferenceWhereTilesLeaveOutWhatARowHasInCommon) {
 
 TEST(GraphAttention, OfBfloat16IsThatOfFloatRounded) {
   for (const AttentionKernel kernel : {AttentionKernel::row, AttentionKernel::tile, AttentionKernel::composed}) {
-    AttentionCase c = attention_case(with_types(zoo::causal_window(40, 20), 4), DType::float32, {2, 8, 4},
-                                     {.relation_keys = true});
+    AttentionCase c =
+        attention_case(with_types(zoo::causal_window(40, 20), 4), DType::float32, {2, 8, 4}, {.relation_keys = true});
     c.options.kernel = kernel;
     AttentionCase narrow = c;
     const std::vector<Tensor*> wide = test::tensors_of(c), rounded = test::tensors_of(narrow);
@@ -328,6 +328,19 @@ TEST(GraphAttention, OfBfloat16IsThatOfFloatRounded) {
     }
     EXPECT_EQ(attention_weights(narrow.graph, narrow.q, narrow.k, narrow.options).dtype(), DType::float32);
   }
+}
+
+TEST(GraphAttention, AddsUpTheGradientsOfATensorOfBfloat16ThatIsUsedThrice) {
+  const Graph graph = zoo::causal_window(12, 4);
+  Tensor narrow = cast(random_tensor({12, 2, 8}), DType::bfloat16), wide = cast(narrow, DType::float32);
+  const Tensor d_out = cast(random_tensor({12, 2, 8}, DType::float32, 20), DType::bfloat16);
+  for (Tensor* x : {&narrow, &wide}) {
+    x->set_requires_grad(true);
+    graph_attention(graph, *x, *x, *x).backward({.gradient = cast(d_out, x->dtype())});
+  }
+  EXPECT_EQ(narrow.grad().dtype(), DType::bfloat16);
+  // Three gradients are rounded, and their two sums.
+  expect_close(narrow.grad(), wide.grad(), {.relative = 0x1p-7, .absolute = 0x1p-6});
 }
 
 TEST(GraphAttention, SaysWhatDoesNotFit) {

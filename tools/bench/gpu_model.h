@@ -20,9 +20,8 @@ struct GpuModel {
 const GpuModel& gpu_model(const std::string& name);
 
 /// One graph's attention: for each kernel the least time that the GPU needs for what it reads, writes and computes, and
-/// what limits it, with tensors of float32 and of bfloat16 (without the casts that round
-/// gradients of keys and values at the end). Nothing is measured; the first run on hardware is to be
-/// compared with this.
+/// what limits it, with tensors of float32 and of bfloat16 (without the casts that round gradients of keys and values
+/// at the end). Nothing is measured; the first run on hardware is to be compared with this.
 void report_attention_bounds(const GpuModel& gpu, const std::string& pattern, const Graph& graph, bool relations,
                              const Report& report);
 
