@@ -7,6 +7,7 @@
 #include "bough/autograd/autograd.h"
 #include "bough/autograd/gradcheck.h"
 #include "bough/autograd/recompute.h"
+#include "bough/core/bfloat16.h"
 #include "bough/core/captured_step.h"
 #include "bough/core/config.h"
 #include "bough/core/device.h"

@@ -12,6 +12,9 @@
 /// For files that nvcc compiles.
 namespace bough::cuda {
 
+/// The first architecture whose tensor cores take bfloat16; see kernels/cuda/matrix_unit.h.
+inline constexpr int first_with_matrix_unit = 80;
+
 /// The stream of one device on which all its work happens in order.
 class Queue {
  public:
@@ -24,6 +27,15 @@ class Queue {
   template <typename Body>
   void launch(const simt::Launch& launch, const Body& body) {
     launch_body(device_, launch, body);
+  }
+
+  /// Whether the code of the body that this GPU runs was compiled with a MatrixUnit. Older code also runs on newer
+  /// GPUs.
+  template <typename Body>
+  bool has_matrix_unit() const {
+    cudaFuncAttributes attributes{};
+    check(cudaFuncGetAttributes(&attributes, run_body<Body>), "cudaFuncGetAttributes");
+    return attributes.ptxVersion >= first_with_matrix_unit;
   }
 
   template <typename T>

@@ -141,7 +141,8 @@ AttentionCall check_attention(const char* where, std::span<const Graph> graphs, 
       .value_width = value_width,
       .scale = options.scale.value_or(1 / std::sqrt(static_cast<double>(std::max<std::int64_t>(1, width)))),
       .kernel = options.kernel,
-      .deterministic = options.deterministic};
+      .deterministic = options.deterministic,
+      .tensor_cores = options.tensor_cores};
   if (options.dropout > 0) {
     if (options.kernel == AttentionKernel::composed) {
       Recording::refuse(t.q.device(), "dropout of attention weights by AttentionKernel::composed");

@@ -71,6 +71,29 @@ TEST(EmulatedAttentionTiles, TakeWidthsOfEveryKernel) {
   }
 }
 
+TEST(EmulatedAttentionTiles, OfBfloat16AreThoseOfFloatRounded) {
+  const Graph tree = pattern("bpt", {{"k", 4}}, 60, true), full = pattern("full", {{"max_distance", 20}}, 40, false);
+  for (const Graph& graph : {tree, full}) {
+    for (const auto& [width, value_width] : {std::pair{8, 12}, {5, 3}, {100, 128}}) {
+      SCOPED_TRACE(width);
+      AttentionCase c =
+          test::in_bfloat16(tile_case(graph, DType::float32, {2, width, value_width}, {.relation_keys = true}));
+      expect_right(c);
+      test::expect_as_in_float(c);
+      c.options.deterministic = false;
+      test::expect_as_in_float(c);
+    }
+  }
+}
+
+TEST(EmulatedAttentionTiles, OfBfloat16LeaveToRowsWhatThePlanDoes) {
+  for (const zoo::Animal& animal : zoo::all(100)) {
+    SCOPED_TRACE(animal.name);
+    test::expect_as_in_float(
+        test::in_bfloat16(tile_case(with_types(animal.graph, 3), DType::float32, {1, 4, 4}, {.relation_keys = true})));
+  }
+}
+
 TEST(EmulatedAttentionTiles, TakeTablesOfEachHeadAndOfAllTogether) {
   const Graph graph = pattern("bpt", {{"k", 4}}, 60, false);
   for (const bool per_head : {false, true}) {
@@ -135,7 +158,7 @@ MeasuredTraffic traffic_of(const AttentionCase& c) {
   Queue queue;
   EmulatedAttention emulated(queue, c, 1 << 17);
   MeasuredTraffic result{queue.traffic(), {}};
-  emulated.gradients(test::random_tensor(emulated.out.shape(), DType::float32, 20));
+  emulated.gradients(cast(test::random_tensor(emulated.out.shape(), DType::float32, 20), c.q.dtype()));
   result.backward = queue.traffic();
   result.backward.load_sectors -= result.forward.load_sectors;
   result.backward.store_sectors -= result.forward.store_sectors;
@@ -172,6 +195,28 @@ TEST(EmulatedTileTraffic, OfAFullGraphIsOneKeyAndOneValueForSixteenEdges) {
   }
   EXPECT_LT(loads + stores, loads_of_rows / 7);
   EXPECT_GT(traffic.backward.shared_requests, 0);
+  EXPECT_EQ(traffic.backward.bank_conflicts, 0);
+}
+
+TEST(EmulatedTileTraffic, OfBfloat16IsHalfAKeyAndHalfAValueForSixteenEdges) {
+  constexpr std::int64_t nodes = 64;
+  const Graph graph = pattern("full", nlohmann::json::object(), nodes, false);
+  const simt::TileCounts counts = counts_of(graph, false);
+  const simt::AttentionSize size{.rows = nodes, .edges = nodes * nodes, .element_bytes = 2};
+  const MeasuredTraffic traffic = traffic_of(test::in_bfloat16(tile_case(graph, DType::float32, {1, 64, 64})));
+  const simt::AttentionCost forward = tile_forward_cost(counts, size);
+  EXPECT_EQ(traffic.forward.load_sectors, forward.load_sectors);
+  EXPECT_EQ(traffic.forward.store_sectors, forward.store_sectors);
+  EXPECT_EQ(forward.load_sectors, counts.columns * (4 + 4 + 0.5) + nodes * 4 + 4 * (4 * 3 + 2 * 4));
+  double loads = 0, stores = 0;
+  for (const simt::AttentionCost& cost :
+       {delta_cost(size), tile_backward_cost(counts, size), simt::to_sources_cost({.rows = nodes, .element_bytes = 2}),
+        tile_sums_cost(counts, size)}) {
+    loads += cost.load_sectors;
+    stores += cost.store_sectors;
+  }
+  EXPECT_EQ(traffic.backward.load_sectors, loads);
+  EXPECT_EQ(traffic.backward.store_sectors, stores);
   EXPECT_EQ(traffic.backward.bank_conflicts, 0);
 }
 

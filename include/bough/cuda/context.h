@@ -17,6 +17,7 @@ class SharedArray {
 
   BOUGH_DEVICE T get(std::int64_t index) const { return data_[index]; }
   BOUGH_DEVICE void set(std::int64_t index, T value) const { data_[index] = value; }
+  BOUGH_DEVICE T* data() const { return data_; }
 
  private:
   T* data_;
@@ -60,7 +61,7 @@ class Context {
 
   template <typename T>
   BOUGH_DEVICE SharedArray<T> shared(std::int64_t count) {
-    extern __shared__ __align__(16) unsigned char memory[];
+    extern __shared__ __align__(32) unsigned char memory[];
     T* array = reinterpret_cast<T*>(memory + shared_used_);
     shared_used_ += simt::shared_bytes<T>(count);
     return SharedArray<T>(array);

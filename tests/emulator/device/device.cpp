@@ -261,13 +261,14 @@ void cuda_write(int device, std::uint64_t* target, std::span<const std::uint64_t
 }
 
 template <typename T>
-void cuda_accumulate(int device, const T* source, T scale, T* target, std::int64_t count) {
+void cuda_accumulate(int device, const T* source, Computed<T> scale, T* target, std::int64_t count) {
   emulator::run_or_record([=] {
     const emulator::DeviceAccess access(device);
-    for (std::int64_t i = 0; i < count; ++i) target[i] += scale * source[i];
+    for (std::int64_t i = 0; i < count; ++i) target[i] = static_cast<T>(target[i] + scale * source[i]);
   });
 }
 template void cuda_accumulate(int, const float*, float, float*, std::int64_t);
 template void cuda_accumulate(int, const double*, double, double*, std::int64_t);
+template void cuda_accumulate(int, const bfloat16*, float, bfloat16*, std::int64_t);
 
 }  // namespace bough

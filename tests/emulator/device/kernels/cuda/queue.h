@@ -19,6 +19,10 @@ class Queue {
   void launch(const simt::Launch& launch, const Body& body) {
     launch_body(device_, launch, body);
   }
+  template <typename Body>
+  bool has_matrix_unit() const {
+    return true;
+  }
   const std::uint64_t* random_shift() const { return Recording::random_shift(Device::cuda(device_)); }
   template <typename T>
   Scratch<T> scratch(std::int64_t count) {
