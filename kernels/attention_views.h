@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "bough/core/bfloat16.h"
 #include "bough/core/host_device.h"
 #include "bough/core/random.h"
 
@@ -27,7 +28,8 @@ struct AttentionDropout {
   std::uint32_t threshold = 0;  ///< dropped if the edge's random number is below; 0 = no dropout
   double scale = 1;             ///< of the weights that are kept
   RandomStream stream = {};
-  std::int32_t first_head = 0;  ///< heads of a group are numbered from here
+  const std::uint64_t* stream_shift = nullptr;  ///< on the device: what a replay adds to the number of the stream
+  std::int32_t first_head = 0;                  ///< heads of a group are numbered from here
 
   BOUGH_HOST_DEVICE bool active() const { return threshold != 0; }
   /// The counter of four neighbouring sources 4b .. 4b+3; `ordinal` tells parallel edges apart.
@@ -54,7 +56,7 @@ struct AttentionInputs {
   HeadRows<const T> q, k, v;
   HeadRows<const T> relation_keys, relation_values, relation_bias;
   HeadRows<const T> edge_bias, edge_weights;  ///< rows are edge ids
-  T scale = 1;
+  Computed<T> scale = 1;
   AttentionDropout dropout;
 
   BOUGH_HOST_DEVICE bool uses_relations() const { return relation_keys || relation_values || relation_bias; }
@@ -65,7 +67,7 @@ struct AttentionOutputs {
   HeadRows<T> out;
   /// log of the sum of exponentials of scores, where the tiles may leave out what all scores of a row have in common;
   /// +infinity where there is nothing to attend to, so that exp(score - it) is 0.
-  HeadRows<T> log_sum;
+  HeadRows<Computed<T>> log_sum;
 };
 
 /// Gradients of the relation tables; those that nobody wants are empty.
@@ -76,17 +78,19 @@ struct RelationTables {
   BOUGH_HOST_DEVICE explicit operator bool() const { return keys || values || bias; }
 };
 
-/// Gradients; those that nobody wants are empty. Every row is written, also where no edge is.
+/// Gradients; those that nobody wants are empty. Every row is written, also where no edge is. Those that are sums of
+/// several kernels' work are in the type that is computed with, whatever the tensors hold.
 template <typename T>
 struct AttentionGradients {
   HeadRows<const T> d_out;
   HeadRows<const T> out;  ///< the result of forward; only for tiles, which compute `delta` themselves
-  HeadRows<const T> log_sum;
-  HeadRows<const T> delta;  ///< sum of out * d_out for each destination and head
-  HeadRows<T> q, k, v;
-  RelationTables<T> relations;
+  HeadRows<const Computed<T>> log_sum;
+  HeadRows<const Computed<T>> delta;  ///< sum of out * d_out for each destination and head
+  HeadRows<T> q;
+  HeadRows<Computed<T>> k, v;
+  RelationTables<Computed<T>> relations;
   std::int64_t num_relations = 0;
-  HeadRows<T> edge_bias, edge_weights;
+  HeadRows<Computed<T>> edge_bias, edge_weights;
 
   bool flow_to_destinations() const { return q || relations || edge_bias || edge_weights; }
   bool flow_to_sources() const { return k || v; }

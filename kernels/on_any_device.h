@@ -38,8 +38,9 @@ void on_any_device_number(std::string_view where, const Tensor& tensor, F&& f) {
 }
 
 template <typename F>
-void on_any_device_any_type(const Tensor& tensor, F&& f) {
-  with_backend(tensor, [&](auto backend) { visit_dtype(tensor.dtype(), [&](auto type) { f(backend, type); }); });
+void on_any_device_any_type(std::string_view where, const Tensor& tensor, F&& f) {
+  with_backend(tensor,
+               [&](auto backend) { visit_computed(where, tensor.dtype(), [&](auto type) { f(backend, type); }); });
 }
 
 }  // namespace bough

@@ -36,14 +36,14 @@ void on_device_number(std::string_view where, const Tensor& tensor, F&& f) {
   f(Cpu{}, TypeTag<std::int64_t>{});
 }
 
-/// The same for operations that take every element type.
+/// The same for operations that take every element type but bfloat16.
 template <typename F>
 void on_device_any_type(std::string_view where, const Tensor& tensor, F&& f) {
   if (tensor.device().kind != Device::Kind::cpu) {
     throw DeviceError(where,
                       fmt::format("has no kernel for {} in this build; use Device::cpu()", to_string(tensor.device())));
   }
-  visit_dtype(tensor.dtype(), [&](auto type) { f(Cpu{}, type); });
+  visit_computed(where, tensor.dtype(), [&](auto type) { f(Cpu{}, type); });
 }
 
 }  // namespace bough

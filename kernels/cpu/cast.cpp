@@ -31,5 +31,15 @@ template void cast(Cpu, const bool*, float*, std::int64_t);
 template void cast(Cpu, const bool*, double*, std::int64_t);
 template void cast(Cpu, const bool*, std::int32_t*, std::int64_t);
 template void cast(Cpu, const bool*, std::int64_t*, std::int64_t);
+template void cast(Cpu, const float*, bfloat16*, std::int64_t);
+template void cast(Cpu, const double*, bfloat16*, std::int64_t);
+template void cast(Cpu, const std::int32_t*, bfloat16*, std::int64_t);
+template void cast(Cpu, const std::int64_t*, bfloat16*, std::int64_t);
+template void cast(Cpu, const bool*, bfloat16*, std::int64_t);
+template void cast(Cpu, const bfloat16*, float*, std::int64_t);
+template void cast(Cpu, const bfloat16*, double*, std::int64_t);
+template void cast(Cpu, const bfloat16*, std::int32_t*, std::int64_t);
+template void cast(Cpu, const bfloat16*, std::int64_t*, std::int64_t);
+template void cast(Cpu, const bfloat16*, bool*, std::int64_t);
 
 }  // namespace bough

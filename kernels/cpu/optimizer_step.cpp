@@ -1,7 +1,5 @@
 #include "kernels/cpu/optimizer_step.h"
 
-#include <cmath>
-
 #include "bough/core/parallel.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -28,12 +26,11 @@ template <typename T>
 void adam_piece(const AdamPiece<T>& piece, const AdamStep& step) {
   const T gradient_scale = static_cast<T>(step.gradient_scale);
   const T coupled_decay = step.decoupled_weight_decay ? T{0} : static_cast<T>(step.weight_decay);
-  const T shrink = static_cast<T>(step.decoupled_weight_decay ? 1 - step.learning_rate * step.weight_decay : 1.0);
   const T beta1 = static_cast<T>(step.beta1), beta2 = static_cast<T>(step.beta2);
   const T rest1 = static_cast<T>(1 - step.beta1), rest2 = static_cast<T>(1 - step.beta2);
-  const double bias1 = 1 - std::pow(step.beta1, static_cast<double>(step.step));
-  const double bias2 = 1 - std::pow(step.beta2, static_cast<double>(step.step));
-  const T rate = static_cast<T>(step.learning_rate / bias1), root_scale = static_cast<T>(1 / std::sqrt(bias2));
+  const std::array<double, 3> changing = changing_numbers_of(step);
+  const T shrink = static_cast<T>(changing[0]), rate = static_cast<T>(changing[1]);
+  const T root_scale = static_cast<T>(changing[2]);
   const T epsilon = static_cast<T>(step.epsilon);
   for_each_vector<T>(piece.count, [&](auto d, std::int64_t i) {
     const auto p = hn::LoadU(d, piece.parameter + i);

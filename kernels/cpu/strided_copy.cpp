@@ -155,5 +155,6 @@ template void strided_copy(Cpu, const StridedMove&, const double*, double*);
 template void strided_copy(Cpu, const StridedMove&, const std::int32_t*, std::int32_t*);
 template void strided_copy(Cpu, const StridedMove&, const std::int64_t*, std::int64_t*);
 template void strided_copy(Cpu, const StridedMove&, const bool*, bool*);
+template void strided_copy(Cpu, const StridedMove&, const bfloat16*, bfloat16*);
 
 }  // namespace bough

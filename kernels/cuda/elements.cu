@@ -12,6 +12,7 @@ namespace {
 template <typename F>
 void with_unit(std::size_t size, const F& f) {
   if (size == 1) return f(std::uint8_t{});
+  if (size == 2) return f(std::uint16_t{});
   if (size == 4) return f(std::uint32_t{});
   f(std::uint64_t{});
 }
@@ -55,7 +56,7 @@ void cast(Cuda gpu, DType from_type, const void* from, DType to_type, void* to, 
 void compare(Cuda gpu, Comparison comparison, const BroadcastPlan<2>& plan, DType type, const void* a, const void* b,
              bool* result) {
   cuda::Queue queue(gpu.device);
-  visit_dtype(type, [&]<typename T>(TypeTag<T>) {
+  visit_computed("compare", type, [&]<typename T>(TypeTag<T>) {
     simt::binary(queue, scalar::Compare{comparison}, plan, static_cast<const T*>(a), static_cast<const T*>(b), result);
   });
 }

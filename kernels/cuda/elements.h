@@ -15,7 +15,7 @@
 /// what the kernels do.
 namespace bough {
 
-/// Elements of `size` bytes: 1, 4 or 8.
+/// Elements of `size` bytes: 1, 2, 4 or 8.
 void strided_copy(Cuda, const StridedMove& move, std::size_t size, const void* source, void* target);
 void select(Cuda, const BroadcastPlan<3>& plan, std::size_t size, const bool* mask, const void* a, const void* b,
             void* result);

@@ -7,7 +7,7 @@
 /// Graph attention on a GPU; all views point into its memory. See kernels/simt for what the kernels do.
 namespace bough {
 
-/// Writes all rows. The edges are grouped by destination. float and double, as below.
+/// Writes all rows. The edges are grouped by destination. float, double and bfloat16, as below.
 template <typename T>
 void attend_rows(Cuda, const simt::RowItemView& rows, const simt::EdgeView& edges, const AttentionInputs<T>& in,
                  const AttentionOutputs<T>& result);
@@ -15,7 +15,7 @@ void attend_rows(Cuda, const simt::RowItemView& rows, const simt::EdgeView& edge
 /// delta[i] = sum of out[i] * d_out[i] for each destination and head.
 template <typename T>
 void attention_delta(Cuda, std::int64_t num_dst, const AttentionInputs<T>& in, HeadRows<const T> out,
-                     HeadRows<const T> d_out, HeadRows<T> delta);
+                     HeadRows<const T> d_out, HeadRows<Computed<T>> delta);
 
 /// Gradients of q and edge tensors, which are written, and of tables, which are added to.
 template <typename T>

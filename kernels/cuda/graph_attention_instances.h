@@ -28,5 +28,17 @@ template void attend_rows_backward_atomically(Cuda, const simt::RowItemView&, co
                                               std::int64_t);
 template void attend_rows_backward_to_sources(Cuda, const simt::RowItemView&, const simt::EdgeView&,
                                               const AttentionInputs<double>&, const AttentionGradients<double>&);
+template void attend_rows(Cuda, const simt::RowItemView&, const simt::EdgeView&, const AttentionInputs<bfloat16>&,
+                          const AttentionOutputs<bfloat16>&);
+template void attention_delta(Cuda, std::int64_t, const AttentionInputs<bfloat16>&, HeadRows<const bfloat16>,
+                              HeadRows<const bfloat16>, HeadRows<float>);
+template void attend_rows_backward_to_destinations(Cuda, const simt::RowItemView&, const simt::EdgeView&,
+                                                   const AttentionInputs<bfloat16>&,
+                                                   const AttentionGradients<bfloat16>&, std::int64_t);
+template void attend_rows_backward_atomically(Cuda, const simt::RowItemView&, const simt::EdgeView&,
+                                              const AttentionInputs<bfloat16>&, const AttentionGradients<bfloat16>&,
+                                              std::int64_t);
+template void attend_rows_backward_to_sources(Cuda, const simt::RowItemView&, const simt::EdgeView&,
+                                              const AttentionInputs<bfloat16>&, const AttentionGradients<bfloat16>&);
 
 }  // namespace bough

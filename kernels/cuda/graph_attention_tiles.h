@@ -10,7 +10,7 @@
 /// options; vectors of up to simt::most_tile_features.
 namespace bough {
 
-/// Writes the rows that tiles have. float and double, as below.
+/// Writes the rows that tiles have. float, double and bfloat16, as below.
 template <typename T>
 void attend_tiles(Cuda, const simt::TileView& tiles, const AttentionInputs<T>& in, const AttentionOutputs<T>& result);
 

@@ -15,5 +15,11 @@ template void attend_tiles_backward(Cuda, const simt::TileView&, std::span<const
                                     const AttentionInputs<double>&, const AttentionGradients<double>&);
 template void attend_tiles_backward_atomically(Cuda, const simt::TileView&, const AttentionInputs<double>&,
                                                const AttentionGradients<double>&);
+template void attend_tiles(Cuda, const simt::TileView&, const AttentionInputs<bfloat16>&,
+                           const AttentionOutputs<bfloat16>&);
+template void attend_tiles_backward(Cuda, const simt::TileView&, std::span<const simt::TileBatchView>,
+                                    const AttentionInputs<bfloat16>&, const AttentionGradients<bfloat16>&);
+template void attend_tiles_backward_atomically(Cuda, const simt::TileView&, const AttentionInputs<bfloat16>&,
+                                               const AttentionGradients<bfloat16>&);
 
 }  // namespace bough

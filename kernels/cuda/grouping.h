@@ -2,8 +2,8 @@
 
 #include <cstdint>
 
+#include "bough/simt/row_items.h"
 #include "kernels/backend.h"
-#include "kernels/simt/row_items.h"
 
 /// Sorting and prefix sums on a GPU; all arrays are in its memory. See kernels/thrust for what they do. DeviceError
 /// names the operation and how much it was asked for.

@@ -5,22 +5,15 @@
 #include <cstdint>
 #include <span>
 
-#include "kernels/cuda/context.h"
+#include "bough/cuda/launch_body.h"
 #include "kernels/scratch.h"
-#include "kernels/simt/observable.h"
 #include "src/core/recording.h"
-#include "src/cuda/launch.h"
-#include "src/cuda/work_stream.h"
 
 /// For files that nvcc compiles.
 namespace bough::cuda {
 
-/// One block on a multiprocessor is enough for the compiler: it shall not save registers by going to memory.
-template <typename Body>
-__global__ void __launch_bounds__(Body::block_size, 1) run_body(const __grid_constant__ Body body) {
-  Context context;
-  body(context);
-}
+/// The first architecture whose tensor cores take bfloat16; see kernels/cuda/matrix_unit.h.
+inline constexpr int first_with_matrix_unit = 80;
 
 /// The stream of one device on which all its work happens in order.
 class Queue {
@@ -33,7 +26,16 @@ class Queue {
 
   template <typename Body>
   void launch(const simt::Launch& launch, const Body& body) {
-    launch_kernel(run_body<Body>, simt::observable(launch, device_), stream_, body);
+    launch_body(device_, launch, body);
+  }
+
+  /// Whether the code of the body that this GPU runs was compiled with a MatrixUnit. Older code also runs on newer
+  /// GPUs.
+  template <typename Body>
+  bool has_matrix_unit() const {
+    cudaFuncAttributes attributes{};
+    check(cudaFuncGetAttributes(&attributes, run_body<Body>), "cudaFuncGetAttributes");
+    return attributes.ptxVersion >= first_with_matrix_unit;
   }
 
   template <typename T>
@@ -42,7 +44,7 @@ class Queue {
   }
 
   /// What random streams are shifted by; see Recording.
-  const std::uint64_t* random_shift() const { return Recording::random_shift(device_); }
+  const std::uint64_t* random_shift() const { return Recording::random_shift(Device::cuda(device_)); }
 
   /// The values may go as soon as this returns.
   template <typename T>

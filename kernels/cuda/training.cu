@@ -1,6 +1,5 @@
 #include "kernels/cuda/queue.h"
 #include "kernels/cuda/training.h"
-#include "kernels/simt/optimizer_step.h"
 
 namespace bough {
 namespace {
@@ -19,21 +18,28 @@ void sum_rows(Cuda gpu, const simt::GroupedIndex& index, std::int64_t width, con
 }
 
 template <typename T>
-void adam_update(Cuda gpu, std::span<const AdamPiece<T>> pieces, const AdamStep& step) {
+void adam_update(Cuda gpu, std::span<const AdamPiece<T>> pieces, const AdamStep& step,
+                 const simt::NumbersOnDevice& on_device) {
   cuda::Queue queue(gpu.device);
-  simt::adam_update<T>(queue, queue.upload(pieces).data(), count_of(pieces), step);
+  simt::adam_update<T>(queue, queue.upload(pieces).data(), count_of(pieces), step, on_device);
 }
 
 template <typename T>
-void sgd_update(Cuda gpu, std::span<const SgdPiece<T>> pieces, const SgdStep& step) {
+void sgd_update(Cuda gpu, std::span<const SgdPiece<T>> pieces, const SgdStep& step,
+                const simt::NumbersOnDevice& on_device) {
   cuda::Queue queue(gpu.device);
-  simt::sgd_update<T>(queue, queue.upload(pieces).data(), count_of(pieces), step);
+  simt::sgd_update<T>(queue, queue.upload(pieces).data(), count_of(pieces), step, on_device);
 }
 
 template <typename T>
 void squared_sums(Cuda gpu, std::span<const Piece<const T>> pieces, double* sums) {
   cuda::Queue queue(gpu.device);
   simt::squared_sums(queue, queue.upload(pieces).data(), count_of(pieces), sums);
+}
+
+void clipped_norm(Cuda gpu, const simt::ClippedNorm& norm) {
+  cuda::Queue queue(gpu.device);
+  simt::clipped_norm(queue, norm);
 }
 
 template <typename T>

@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "bough/core/parallel.h"
+#include "bough/simt/context.h"
 #include "kernels/emulator/fiber.h"
 #include "kernels/emulator/memory_map.h"
 #include "kernels/emulator/memory_rules.h"
 #include "kernels/emulator/traffic.h"
-#include "kernels/simt/context.h"
 
 namespace bough::emulator {
 

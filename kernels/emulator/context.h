@@ -23,6 +23,10 @@ class SharedArray {
   void set(std::int64_t index, T value, std::source_location site = std::source_location::current()) const {
     runner_->shared_write(*memory_, thread_, index, site, reinterpret_cast<const std::byte*>(&value));
   }
+  /// Where an element stands in the block's shared memory.
+  std::size_t byte_offset(std::int64_t index) const {
+    return memory_->offset() + static_cast<std::size_t>(index) * sizeof(T);
+  }
 
  private:
   BlockRunner* runner_;
@@ -30,7 +34,7 @@ class SharedArray {
   int thread_;
 };
 
-/// The execution context of one emulated thread. See kernels/simt/context.h for what its functions mean.
+/// The execution context of one emulated thread. See bough/simt/context.h for what its functions mean.
 class Context {
  public:
   using Site = std::source_location;
@@ -56,12 +60,18 @@ class Context {
     return exchange(value, lane() ^ mask, "shuffle_xor", site);
   }
   std::uint32_t ballot(bool vote, Site site = Site::current()) {
-    runner_.give(thread_, pack(vote), "ballot", site);
+    const auto all = gather(vote, "ballot", site);
     std::uint32_t votes = 0;
-    for (int from = 0; from < simt::warp_size; ++from) {
-      votes |= std::uint32_t{unpack<bool>(runner_.given(thread_, from))} << from;
-    }
+    for (int from = 0; from < simt::warp_size; ++from) votes |= std::uint32_t{all[from]} << from;
     return votes;
+  }
+  /// What each lane gives. Not for kernels; what hardware does with all lanes of a warp is made from it.
+  template <typename T>
+  std::array<T, simt::warp_size> gather(T value, const char* collective, Site site) {
+    runner_.give(thread_, pack(value), collective, site);
+    std::array<T, simt::warp_size> all;
+    for (int from = 0; from < simt::warp_size; ++from) all[from] = unpack<T>(runner_.given(thread_, from));
+    return all;
   }
 
   template <typename T>

@@ -46,6 +46,10 @@ class Queue {
     traffic_ += runner.traffic();
   }
 
+  template <typename Body>
+  static bool has_matrix_unit() {
+    return true;
+  }
   static const std::uint64_t* random_shift() { return nullptr; }
   template <typename T>
   Buffer<T> scratch(std::int64_t count) {

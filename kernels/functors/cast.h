@@ -4,14 +4,17 @@
 #include <limits>
 #include <type_traits>
 
+#include "bough/core/bfloat16.h"
 #include "bough/core/host_device.h"
 
 namespace bough::scalar {
 
-/// Towards zero and held within the range for integers, NaN to 0; not zero for bool.
+/// Towards zero and held within the range for integers, NaN to 0; not zero for bool; the nearest for bfloat16.
 template <typename To, typename From>
 BOUGH_HOST_DEVICE To converted(From value) {
-  if constexpr (std::is_same_v<To, bool>) {
+  if constexpr (std::is_same_v<From, bfloat16>) {
+    return converted<To>(static_cast<float>(value));
+  } else if constexpr (std::is_same_v<To, bool>) {
     return value != From{0};
   } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
     // The smallest integer is a power of two and exact in every float; the largest is not, so compare with -smallest.

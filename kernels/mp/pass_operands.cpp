@@ -37,12 +37,16 @@ PassOperands::PassOperands(std::string_view caller, const Graph& graph, const Te
   }
   if (sides_.empty()) throw ShapeError(caller, "needs at least one operand, none is defined");
   require_same_device(caller, {source, destination, edge});
-  if (!(sides_[0].tensor.device() == Device::cpu())) {
-    throw DeviceError(caller, fmt::format("compiles functors for the CPU, the operands are on {}; a Frame takes the "
-                                          "same message and reduction as functions of tensors and runs them there, "
-                                          "or to(Device::cpu()) moves the operands",
-                                          to_string(sides_[0].tensor.device())));
-  }
+  device_ = sides_[0].tensor.device();
+}
+
+void PassOperands::require_cpu(std::string_view caller) const {
+  if (device_ == Device::cpu()) return;
+  throw DeviceError(caller, fmt::format("compiles functors for the CPU, the operands are on {}; compile the call with "
+                                        "nvcc and bough/cuda/message_reduce.h, or let a Frame take the same message "
+                                        "and reduction as functions of tensors, or move the operands by "
+                                        "to(Device::cpu())",
+                                        to_string(device_)));
 }
 
 std::vector<Tensor> PassOperands::tensors() const {

@@ -10,7 +10,8 @@ void attend_rows(Cuda, const simt::RowItemView&, const simt::EdgeView&, const At
   no_cuda("graph_attention");
 }
 template <typename T>
-void attention_delta(Cuda, std::int64_t, const AttentionInputs<T>&, HeadRows<const T>, HeadRows<const T>, HeadRows<T>) {
+void attention_delta(Cuda, std::int64_t, const AttentionInputs<T>&, HeadRows<const T>, HeadRows<const T>,
+                     HeadRows<Computed<T>>) {
   no_cuda("graph_attention");
 }
 template <typename T>

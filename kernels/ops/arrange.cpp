@@ -31,8 +31,10 @@ Strides strides_of(const Shape& shape) {
 /// Moves elements from source + source_begin to target + target_begin.
 void move_elements(const StridedMove& move, const Tensor& source, std::int64_t source_begin, Tensor& target,
                    std::int64_t target_begin) {
-  on_any_device_any_type(source, [&]<typename T>(auto backend, TypeTag<T>) {
-    strided_copy(backend, move, device_data<T>(source) + source_begin, device_data<T>(target) + target_begin);
+  with_backend(source, [&](auto backend) {
+    visit_dtype(source.dtype(), [&]<typename T>(TypeTag<T>) {
+      strided_copy(backend, move, device_data<T>(source) + source_begin, device_data<T>(target) + target_begin);
+    });
   });
 }
 

@@ -11,9 +11,11 @@ namespace bough {
 Tensor cast(const Tensor& x, DType dtype) {
   if (x.dtype() == dtype) return x;
   Tensor y = Tensor::empty(x.shape(), dtype, x.device());
-  on_any_device_any_type(x, [&]<typename From>(auto backend, TypeTag<From>) {
-    visit_dtype(dtype, [&]<typename To>(TypeTag<To>) {
-      if constexpr (!std::is_same_v<From, To>) cast(backend, device_data<From>(x), device_data<To>(y), x.elements());
+  with_backend(x, [&](auto backend) {
+    visit_dtype(x.dtype(), [&]<typename From>(TypeTag<From>) {
+      visit_dtype(dtype, [&]<typename To>(TypeTag<To>) {
+        if constexpr (!std::is_same_v<From, To>) cast(backend, device_data<From>(x), device_data<To>(y), x.elements());
+      });
     });
   });
   if (!is_floating(dtype)) return y;

@@ -13,7 +13,7 @@ namespace {
 
 template <typename T>
 bool holds(double value) {
-  if constexpr (std::is_floating_point_v<T>)
+  if constexpr (std::is_floating_point_v<T> || std::is_same_v<T, bfloat16>)
     return true;
   else if constexpr (std::is_same_v<T, bool>)
     return value == 0 || value == 1;

@@ -6,9 +6,11 @@
 #include <limits>
 
 #include "bough/autograd/autograd.h"
+#include "bough/ops/cast.h"
 #include "kernels/cpu/graph_attention_rows.h"
 #include "kernels/cpu/graph_attention_tiles.h"
 #include "kernels/cuda/graph_attention.h"
+#include "kernels/cuda/graph_attention_tensor_cores.h"
 #include "kernels/cuda/graph_attention_tiles.h"
 #include "kernels/on_any_device.h"
 #include "kernels/ops/graph_attention_call.h"
@@ -78,25 +80,49 @@ std::shared_ptr<const simt::DeviceTiles> tiles_for(Cuda gpu, const AttentionCall
 }
 
 template <typename T>
+void attend_device_tiles(Cuda gpu, const AttentionCall& call, const simt::TileView& tiles, const AttentionInputs<T>& in,
+                         const AttentionOutputs<T>& result) {
+  if constexpr (std::is_same_v<T, bfloat16>) {
+    if (call.tensor_cores) return attend_tiles_on_tensor_cores(gpu, tiles, in, result);
+  }
+  attend_tiles(gpu, tiles, in, result);
+}
+
+template <typename T>
 void attend_group(Cuda gpu, const AttentionCall& call, const HeadGroup& group, const AttentionInputs<T>& in,
                   const AttentionOutputs<T>& result) {
   const auto rows = simt::device_rows(group.graph, mp::Direction::by_destination, Device::cuda(gpu.device));
   const auto tiles = tiles_for(gpu, call, group, in);
   if (tiles == nullptr) return attend_rows(gpu, rows->rows(), rows->edges(), in, result);
-  attend_tiles(gpu, tiles->tiles(), in, result);
+  attend_device_tiles(gpu, call, tiles->tiles(), in, result);
   if (tiles->rows().num_items > 0) attend_rows(gpu, tiles->rows(), rows->edges(), in, result);
+}
+
+/// What a call with tensors of this type computes in.
+DType computed_type(DType dtype) { return dtype == DType::bfloat16 ? DType::float32 : dtype; }
+
+/// on_any_device, where a GPU takes bfloat16 too.
+template <typename F>
+void on_attention_device(const Tensor& tensor, const F& f) {
+  with_backend(tensor, [&]<typename Backend>(Backend backend) {
+    if constexpr (std::is_same_v<Backend, Cuda>) {
+      visit_stored_floating("graph_attention", tensor.dtype(), [&](auto type) { f(backend, type); });
+    } else {
+      visit_floating("graph_attention", tensor.dtype(), [&](auto type) { f(backend, type); });
+    }
+  });
 }
 
 AttentionResult attend(const AttentionCall& call, const AttentionTensors& tensors) {
   const Tensor& q = tensors.q;
   AttentionResult result{Tensor::empty({call.num_dst, call.heads, call.value_width}, q.dtype(), q.device()),
-                         Tensor::empty({call.num_dst, call.heads}, q.dtype(), q.device())};
-  on_any_device("graph_attention", q, [&](auto backend, auto type) {
+                         Tensor::empty({call.num_dst, call.heads}, computed_type(q.dtype()), q.device())};
+  on_attention_device(q, [&](auto backend, auto type) {
     using T = typename decltype(type)::type;
     for (const HeadGroup& group : call.groups) {
       attend_group(backend, call, group, call.inputs<T>(tensors, group),
                    AttentionOutputs<T>{head_rows<T>(result.out, true, call.heads, call.value_width, group.first_head),
-                                       head_rows<T>(result.log_sum, true, call.heads, 1, group.first_head)});
+                                       head_rows<Computed<T>>(result.log_sum, true, call.heads, 1, group.first_head)});
     }
   });
   return result;
@@ -104,18 +130,19 @@ AttentionResult attend(const AttentionCall& call, const AttentionTensors& tensor
 
 template <typename T>
 AttentionGradients<T> gradient_views(const AttentionCall& call, const HeadGroup& group, AttentionTensors& gradients) {
+  using Number = Computed<T>;
   const auto table = [&](Tensor& tensor, std::int64_t width) {
-    return head_rows<T>(tensor, tensor.defined() && tensor.rank() == 3, call.heads, width, group.first_head);
+    return head_rows<Number>(tensor, tensor.defined() && tensor.rank() == 3, call.heads, width, group.first_head);
   };
   AttentionGradients<T> views;
   views.q = head_rows<T>(gradients.q, true, call.heads, call.width, group.first_head);
-  views.k = head_rows<T>(gradients.k, true, call.heads, call.width, group.first_head);
-  views.v = head_rows<T>(gradients.v, true, call.heads, call.value_width, group.first_head);
+  views.k = head_rows<Number>(gradients.k, true, call.heads, call.width, group.first_head);
+  views.v = head_rows<Number>(gradients.v, true, call.heads, call.value_width, group.first_head);
   views.relations = {table(gradients.relation_keys, call.width), table(gradients.relation_values, call.value_width),
-                     head_rows<T>(gradients.relation_bias, true, call.heads, 1, group.first_head)};
+                     head_rows<Number>(gradients.relation_bias, true, call.heads, 1, group.first_head)};
   views.num_relations = group.graph.num_edge_types();
-  views.edge_bias = edge_rows<T>(gradients.edge_bias, group);
-  views.edge_weights = edge_rows<T>(gradients.edge_weights, group);
+  views.edge_bias = edge_rows<Number>(gradients.edge_bias, group);
+  views.edge_weights = edge_rows<Number>(gradients.edge_weights, group);
   return views;
 }
 
@@ -143,7 +170,7 @@ void backward_group(Cpu cpu, const AttentionCall& call, const HeadGroup& group, 
 
 template <typename T>
 void backward_group(Cuda gpu, const AttentionCall& call, const HeadGroup& group, const AttentionInputs<T>& in,
-                    const AttentionGradients<T>& gradients, HeadRows<T> delta) {
+                    const AttentionGradients<T>& gradients, HeadRows<Computed<T>> delta) {
   const Device device = Device::cuda(gpu.device);
   const auto tiles = tiles_for(gpu, call, group, in);
   const auto to_destinations = [&](const simt::RowItemView& rows, const simt::EdgeView& edges) {
@@ -179,23 +206,31 @@ AttentionTensors attend_backward(const AttentionCall& call, const AttentionTenso
   AttentionTensors inputs = tensors, gradients;
   // Gradients of tables are added to what is there; where sums are atomic, so are those of k and v.
   const std::size_t written = call.deterministic || d_out.device().kind == Device::Kind::cpu ? 3 : 1;
+  const DType computed = computed_type(d_out.dtype());
   for (std::size_t i = 0; i < AttentionTensors::count; ++i) {
-    if (wanted[i]) *gradients.all()[i] = i < written ? empty_like(*inputs.all()[i]) : zeros_like(*inputs.all()[i]);
+    if (!wanted[i]) continue;
+    const DType dtype = i == 0 ? d_out.dtype() : computed;  // that of q is no sum of several kernels' work
+    const Shape& shape = inputs.all()[i]->shape();
+    *gradients.all()[i] =
+        i < written ? Tensor::empty(shape, dtype, d_out.device()) : zeros(shape, dtype, d_out.device());
   }
-  Tensor delta = Tensor::empty({call.num_dst, call.heads}, d_out.dtype(), d_out.device());
-  on_any_device("graph_attention", d_out, [&](auto backend, auto type) {
+  Tensor delta = Tensor::empty({call.num_dst, call.heads}, computed, d_out.device());
+  on_attention_device(d_out, [&](auto backend, auto type) {
     using T = typename decltype(type)::type;
     for (const HeadGroup& group : call.groups) {
       const AttentionInputs<T> in = call.inputs<T>(tensors, group);
       AttentionGradients<T> views = gradient_views<T>(call, group, gradients);
       views.d_out = head_rows<T>(d_out, true, call.heads, call.value_width, group.first_head);
       views.out = head_rows<T>(result.out, true, call.heads, call.value_width, group.first_head);
-      views.log_sum = head_rows<T>(result.log_sum, true, call.heads, 1, group.first_head);
-      const HeadRows<T> deltas = head_rows<T>(delta, true, call.heads, 1, group.first_head);
+      views.log_sum = head_rows<Computed<T>>(result.log_sum, true, call.heads, 1, group.first_head);
+      const HeadRows<Computed<T>> deltas = head_rows<Computed<T>>(delta, true, call.heads, 1, group.first_head);
       views.delta = {deltas.data, deltas.row_stride, deltas.head_stride};
       backward_group(backend, call, group, in, views, deltas);
     }
   });
+  for (Tensor* gradient : gradients.all()) {
+    if (gradient->defined()) *gradient = cast(*gradient, d_out.dtype());
+  }
   return gradients;
 }
 
@@ -210,22 +245,21 @@ AttentionTensors tensors_of(const Tensor& q, const Tensor& k, const Tensor& v, c
           options.edge_weights};
 }
 
-}  // namespace
-
-Tensor graph_attention(const Graph& graph, const Tensor& q, const Tensor& k, const Tensor& v,
-                       const GraphAttentionOptions& options) {
-  return graph_attention(std::span(&graph, 1), q, k, v, options);
+/// Kernels take bfloat16 on a GPU only; elsewhere numbers are converted.
+bool is_converted(const AttentionTensors& tensors, AttentionKernel kernel) {
+  return tensors.q.dtype() == DType::bfloat16 &&
+         (kernel == AttentionKernel::composed || tensors.q.device().kind == Device::Kind::cpu);
 }
 
-Tensor graph_attention(std::span<const Graph> graphs, const Tensor& q, const Tensor& k, const Tensor& v,
-                       const GraphAttentionOptions& options) {
-  const AttentionTensors tensors = tensors_of(q, k, v, options);
-  AttentionCall call = check_attention("graph_attention", graphs, tensors, options);
-  if (call.dropout.active()) {
-    RandomGenerator& generator = options.generator != nullptr ? *options.generator : default_generator();
-    call.dropout.stream = generator.next_stream();
+AttentionTensors converted(AttentionTensors tensors, DType dtype) {
+  for (Tensor* tensor : tensors.all()) {
+    if (tensor->defined()) *tensor = cast(*tensor, dtype);
   }
-  if (call.kernel == AttentionKernel::composed) return composed_attention(call, tensors);
+  return tensors;
+}
+
+/// The gradient stands beside: what attend_backward gives, for the tensors that are there.
+Tensor fused_attention(const AttentionCall& call, const AttentionTensors& tensors) {
   const AttentionResult result = attend(call, tensors);
   const auto present = tensors.present();
   std::vector<Tensor> saved = tensors.defined();
@@ -255,6 +289,28 @@ Tensor graph_attention(std::span<const Graph> graphs, const Tensor& q, const Ten
                 result.out);
 }
 
+}  // namespace
+
+Tensor graph_attention(const Graph& graph, const Tensor& q, const Tensor& k, const Tensor& v,
+                       const GraphAttentionOptions& options) {
+  return graph_attention(std::span(&graph, 1), q, k, v, options);
+}
+
+Tensor graph_attention(std::span<const Graph> graphs, const Tensor& q, const Tensor& k, const Tensor& v,
+                       const GraphAttentionOptions& options) {
+  const AttentionTensors tensors = tensors_of(q, k, v, options);
+  AttentionCall call = check_attention("graph_attention", graphs, tensors, options);
+  if (call.dropout.active()) {
+    RandomGenerator& generator = options.generator != nullptr ? *options.generator : default_generator();
+    call.dropout.stream = generator.next_stream();
+  }
+  const auto attend_to = [&call](const AttentionTensors& given) {
+    return call.kernel == AttentionKernel::composed ? composed_attention(call, given) : fused_attention(call, given);
+  };
+  if (!is_converted(tensors, call.kernel)) return attend_to(tensors);
+  return cast(attend_to(converted(tensors, DType::float32)), DType::bfloat16);
+}
+
 Tensor attention_weights(const Graph& graph, const Tensor& q, const Tensor& k, const GraphAttentionOptions& options) {
   GraphAttentionOptions without = options;
   without.dropout = 0;
@@ -263,13 +319,12 @@ Tensor attention_weights(const Graph& graph, const Tensor& q, const Tensor& k, c
   AttentionCall call = check_attention("attention_weights", std::span(&graph, 1), tensors, without);
   // Tiles leave a constant out of the scores of rows with one relation, and so out of their log_sum.
   call.kernel = AttentionKernel::row;
-  if (q.device().kind != Device::Kind::cpu) {
-    const NoGrad no_grad;
-    return composed_weights(call, tensors);
-  }
+  const NoGrad no_grad;
+  if (q.dtype() == DType::bfloat16) tensors = converted(tensors, DType::float32);
+  if (q.device().kind != Device::Kind::cpu) return composed_weights(call, tensors);
   const AttentionResult result = attend(call, tensors);
-  Tensor weights = Tensor::empty({graph.num_edges(), call.heads}, q.dtype());
-  on_device("attention_weights", q, [&](auto backend, auto type) {
+  Tensor weights = Tensor::empty({graph.num_edges(), call.heads}, tensors.q.dtype());
+  on_device("attention_weights", tensors.q, [&](auto backend, auto type) {
     using T = typename decltype(type)::type;
     attention_weights(backend, by_destination(graph).edges, call.inputs<T>(tensors, call.groups[0]),
                       head_rows<T>(std::as_const(result.log_sum), true, call.heads, 1),

@@ -141,9 +141,13 @@ AttentionCall check_attention(const char* where, std::span<const Graph> graphs, 
       .value_width = value_width,
       .scale = options.scale.value_or(1 / std::sqrt(static_cast<double>(std::max<std::int64_t>(1, width)))),
       .kernel = options.kernel,
-      .deterministic = options.deterministic};
+      .deterministic = options.deterministic,
+      .tensor_cores = options.tensor_cores};
   if (options.dropout > 0) {
-    Recording::refuse(t.q.device(), "dropout of attention weights");
+    if (options.kernel == AttentionKernel::composed) {
+      Recording::refuse(t.q.device(), "dropout of attention weights by AttentionKernel::composed");
+    }
+    call.dropout.stream_shift = Recording::random_shift(t.q.device());
     call.dropout.threshold = static_cast<std::uint32_t>(std::max(1.0, std::floor(options.dropout * 0x1p32)));
     call.dropout.scale = 1 / (1 - options.dropout);
   }

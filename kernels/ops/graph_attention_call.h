@@ -42,6 +42,7 @@ struct AttentionCall {
   AttentionDropout dropout = {};
   AttentionKernel kernel = AttentionKernel::automatic;
   bool deterministic = true;
+  bool tensor_cores = false;
 
   template <typename T>
   AttentionInputs<T> inputs(const AttentionTensors& tensors, const HeadGroup& group) const;
@@ -88,7 +89,7 @@ AttentionInputs<T> AttentionCall::inputs(const AttentionTensors& tensors, const 
       .relation_bias = head_rows<T>(tensors.relation_bias, true, heads, 1, group.first_head),
       .edge_bias = edge_rows<T>(tensors.edge_bias, group),
       .edge_weights = edge_rows<T>(tensors.edge_weights, group),
-      .scale = static_cast<T>(scale),
+      .scale = static_cast<Computed<T>>(scale),
       .dropout = dropout,
   };
   in.dropout.first_head = static_cast<std::int32_t>(group.first_head);

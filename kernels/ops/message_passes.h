@@ -1,10 +1,10 @@
 #pragma once
 
+#include "bough/simt/device_rows.h"
 #include "kernels/cpu/gsddmm.h"
 #include "kernels/cpu/gspmm.h"
 #include "kernels/cuda/message_passing.h"
 #include "kernels/ops/message.h"
-#include "kernels/simt/device_rows.h"
 
 /// The two traversals of a graph on each backend: operations hand over views into the backend's memory and see no more
 /// of it.

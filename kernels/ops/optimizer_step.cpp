@@ -52,28 +52,59 @@ void for_each_kind(const char* where, std::size_t count, const TensorOf& tensor_
   }
 }
 
-template <typename T>
-std::vector<double> squared_sums_of(Cpu cpu, const std::vector<Piece<const T>>& pieces) {
-  std::vector<double> sums(pieces.size());
-  squared_sums<T>(cpu, pieces, sums);
-  return sums;
+/// Where the GPU finds what a step leaves to it.
+simt::NumbersOnDevice pointers_to(const StepOnDevice& step) {
+  if (!step.numbers.defined()) return {};
+  return {device_data<double>(step.gradient_scale), device_data<double>(step.numbers)};
 }
+
+/// The pieces of those tensors that have the type and device of another.
 template <typename T>
-std::vector<double> squared_sums_of(Cuda gpu, const std::vector<Piece<const T>>& pieces) {
-  Tensor sums = Tensor::empty({static_cast<std::int64_t>(pieces.size())}, DType::float64, Device::cuda(gpu.device));
-  squared_sums<T>(gpu, pieces, device_data<double>(sums));
-  return sums.to_vector<double>();
+std::vector<Piece<const T>> pieces_of(std::span<const Tensor> tensors, const Tensor& like) {
+  std::vector<Piece<const T>> pieces;
+  for (const Tensor& tensor : tensors) {
+    if (!alike(tensor, like)) continue;
+    cut(tensor, [&](std::int64_t offset, std::int64_t count) {
+      pieces.push_back({device_data<T>(tensor) + offset, count});
+    });
+  }
+  return pieces;
+}
+
+/// Of tensors on the CPU.
+double norm_on_cpu(std::span<const Tensor> tensors) {
+  double total = 0;
+  const auto run = [&]<typename Backend, typename T>(Backend backend, TypeTag<T>, const Tensor& like) {
+    if constexpr (std::is_same_v<Backend, Cpu>) {
+      const std::vector<Piece<const T>> pieces = pieces_of<T>(tensors, like);
+      std::vector<double> sums(pieces.size());
+      squared_sums<T>(backend, pieces, sums);
+      total = std::accumulate(sums.begin(), sums.end(), total);
+    }
+  };
+  for_each_kind(
+      "global_norm", tensors.size(), [&](std::size_t i) { return tensors[i]; }, run);
+  return std::sqrt(total);
 }
 
 }  // namespace
 
-void adam_update(std::span<AdamSlot> slots, const AdamStep& step) {
+std::array<double, 3> changing_numbers_of(const AdamStep& step) {
+  const double bias1 = 1 - std::pow(step.beta1, static_cast<double>(step.step));
+  const double bias2 = 1 - std::pow(step.beta2, static_cast<double>(step.step));
+  return {step.decoupled_weight_decay ? 1 - step.learning_rate * step.weight_decay : 1.0, step.learning_rate / bias1,
+          1 / std::sqrt(bias2)};
+}
+
+std::array<double, 1> changing_numbers_of(const SgdStep& step) { return {step.learning_rate}; }
+
+void adam_update(std::span<AdamSlot> slots, const AdamStep& step, const StepOnDevice& on_device) {
   for (const AdamSlot& slot : slots) {
     require_alike("adam", slot.parameter, slot.gradient, "gradient");
     require_alike("adam", slot.parameter, slot.first_moment, "first moment");
     require_alike("adam", slot.parameter, slot.second_moment, "second moment");
   }
-  const auto run = [&]<typename T>(auto backend, TypeTag<T>, const Tensor& like) {
+  const auto run = [&]<typename Backend, typename T>(Backend backend, TypeTag<T>, const Tensor& like) {
     std::vector<AdamPiece<T>> pieces;
     for (AdamSlot& slot : slots) {
       if (!alike(slot.parameter, like)) continue;
@@ -84,19 +115,23 @@ void adam_update(std::span<AdamSlot> slots, const AdamStep& step) {
                           whole.second_moment + offset, count});
       });
     }
-    adam_update(backend, std::span<const AdamPiece<T>>(pieces), step);
+    if constexpr (std::is_same_v<Backend, Cuda>) {
+      adam_update(backend, std::span<const AdamPiece<T>>(pieces), step, pointers_to(on_device));
+    } else {
+      adam_update(backend, std::span<const AdamPiece<T>>(pieces), step);
+    }
   };
   for_each_kind(
       "adam", slots.size(), [&](std::size_t i) { return slots[i].parameter; }, run);
   for (AdamSlot& slot : slots) slot.parameter.mark_written();
 }
 
-void sgd_update(std::span<SgdSlot> slots, const SgdStep& step) {
+void sgd_update(std::span<SgdSlot> slots, const SgdStep& step, const StepOnDevice& on_device) {
   for (const SgdSlot& slot : slots) {
     require_alike("sgd", slot.parameter, slot.gradient, "gradient");
     if (slot.velocity.defined()) require_alike("sgd", slot.parameter, slot.velocity, "velocity");
   }
-  const auto run = [&]<typename T>(auto backend, TypeTag<T>, const Tensor& like) {
+  const auto run = [&]<typename Backend, typename T>(Backend backend, TypeTag<T>, const Tensor& like) {
     std::vector<SgdPiece<T>> pieces;
     for (SgdSlot& slot : slots) {
       if (!alike(slot.parameter, like)) continue;
@@ -106,29 +141,64 @@ void sgd_update(std::span<SgdSlot> slots, const SgdStep& step) {
                           velocity == nullptr ? nullptr : velocity + offset, count});
       });
     }
-    sgd_update(backend, std::span<const SgdPiece<T>>(pieces), step);
+    if constexpr (std::is_same_v<Backend, Cuda>) {
+      sgd_update(backend, std::span<const SgdPiece<T>>(pieces), step, pointers_to(on_device));
+    } else {
+      sgd_update(backend, std::span<const SgdPiece<T>>(pieces), step);
+    }
   };
   for_each_kind(
       "sgd", slots.size(), [&](std::size_t i) { return slots[i].parameter; }, run);
   for (SgdSlot& slot : slots) slot.parameter.mark_written();
 }
 
-double global_norm(std::span<const Tensor> tensors) {
-  double total = 0;
-  const auto run = [&]<typename T>(auto backend, TypeTag<T>, const Tensor& like) {
-    std::vector<Piece<const T>> pieces;
-    for (const Tensor& tensor : tensors) {
-      if (!alike(tensor, like)) continue;
-      cut(tensor, [&](std::int64_t offset, std::int64_t count) {
-        pieces.push_back({device_data<T>(tensor) + offset, count});
-      });
+ClippedNorm clipped_norm(std::span<const Tensor> tensors, double gradient_scale, double limit) {
+  if (tensors.empty()) throw ShapeError("clipped_norm", "there is no tensor to say on which GPU");
+  const Device device = tensors[0].device();
+  std::int64_t num_pieces = 0;
+  for (const Tensor& tensor : tensors) {
+    require_same_device("clipped_norm", {tensors[0], tensor});
+    cut(tensor, [&](std::int64_t, std::int64_t) { ++num_pieces; });
+  }
+  Tensor sums = Tensor::empty({num_pieces}, DType::float64, device);
+  std::int64_t done = 0;
+  const auto run = [&]<typename Backend, typename T>(Backend backend, TypeTag<T>, const Tensor& like) {
+    if constexpr (std::is_same_v<Backend, Cuda>) {
+      const std::vector<Piece<const T>> pieces = pieces_of<T>(tensors, like);
+      squared_sums<T>(backend, pieces, device_data<double>(sums) + done);
+      done += static_cast<std::int64_t>(pieces.size());
+    } else {
+      throw DeviceError("clipped_norm", "is for tensors on a GPU; global_norm gives the norm of others");
     }
-    const std::vector<double> sums = squared_sums_of<T>(backend, pieces);
-    total = std::accumulate(sums.begin(), sums.end(), total);
   };
   for_each_kind(
-      "global_norm", tensors.size(), [&](std::size_t i) { return tensors[i]; }, run);
-  return std::sqrt(total);
+      "clipped_norm", tensors.size(), [&](std::size_t i) { return tensors[i]; }, run);
+  ClippedNorm result{Tensor::empty({}, DType::float64, device), Tensor::empty({}, DType::float64, device)};
+  clipped_norm(Cuda{device.index}, {.sums = device_data<double>(sums),
+                                    .count = num_pieces,
+                                    .gradient_scale = gradient_scale,
+                                    .limit = limit,
+                                    .norm = device_data<double>(result.norm),
+                                    .scale = device_data<double>(result.scale)});
+  return result;
+}
+
+double global_norm(std::span<const Tensor> tensors) {
+  std::vector<std::vector<Tensor>> by_device;
+  for (const Tensor& tensor : tensors) {
+    const auto known = std::ranges::find(by_device, tensor.device(), [](const auto& list) { return list[0].device(); });
+    if (known == by_device.end()) {
+      by_device.push_back({tensor});
+    } else {
+      known->push_back(tensor);
+    }
+  }
+  double norm = 0;
+  for (const std::vector<Tensor>& list : by_device) {
+    const bool on_cpu = list[0].device().kind == Device::Kind::cpu;
+    norm = std::hypot(norm, on_cpu ? norm_on_cpu(list) : clipped_norm(list, 1, 0).norm.item<double>());
+  }
+  return norm;
 }
 
 void scale_in_place(std::span<Tensor> tensors, double factor) {

@@ -246,7 +246,7 @@ Tensor broadcast_to(const Tensor& x, const Shape& shape) {
                                                  to_string(x.shape()), to_string(shape)));
   }
   Tensor y = Tensor::empty(shape, x.dtype(), x.device());
-  on_any_device_any_type(x, [&]<typename T>(auto backend, TypeTag<T>) {
+  on_any_device_any_type("broadcast_to", x, [&]<typename T>(auto backend, TypeTag<T>) {
     repeat(backend, plan_broadcast<1>(shape, {x.shape()}), device_data<T>(x), device_data<T>(y));
   });
   // y = x, repeated:  dx = sum of dy over the repetitions

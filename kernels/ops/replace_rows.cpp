@@ -33,7 +33,7 @@ void put_rows(Cuda gpu, std::span<const std::int32_t> rows, const T* values, Row
 }
 
 void overwrite(Tensor& target, const Tensor& rows, const Tensor& values) {
-  on_any_device_any_type(target, [&]<typename T>(auto backend, TypeTag<T>) {
+  on_any_device_any_type("replace_rows", target, [&]<typename T>(auto backend, TypeTag<T>) {
     put_rows(backend, device_span<std::int32_t>(rows), values.defined() ? device_data<T>(values) : nullptr,
              rows_of<T>(target));
   });

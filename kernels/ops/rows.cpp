@@ -47,7 +47,7 @@ void gather_rows(Cuda gpu, Rows<const std::byte> source, std::span<const I> inde
 /// The rows of an index that has been found in range.
 Tensor picked_rows(const Tensor& x, const Tensor& index) {
   Tensor picked = Tensor::empty(x.shape().with(0, index.size(0)), x.dtype(), x.device());
-  on_any_device_any_type(x, [&]<typename T>(auto backend, TypeTag<T>) {
+  on_any_device_any_type("gather_rows", x, [&]<typename T>(auto backend, TypeTag<T>) {
     visit_integers(index, [&](auto entries) {
       gather_rows(backend, as_bytes(rows_of<T>(x)), entries, as_bytes(rows_of<T>(picked)));
     });

@@ -2,14 +2,15 @@
 
 #include <cstdint>
 
-/// What the kernels of graph attention move and compute, for float and widths up to 64 (other widths share out lanes
-/// differently). Tests hold the kernels to it on the emulator.
+/// What the kernels of graph attention move and compute, for float or bfloat16 and widths up to 64 (other widths share
+/// out lanes differently). Tests hold the kernels to it on the emulator.
 namespace bough::simt {
 
 struct AttentionSize {
   std::int64_t rows = 0, edges = 0;
   std::int64_t heads = 1, width = 64, value_width = 64;
   bool relation_keys = false;
+  std::int64_t element_bytes = 4;  ///< 2 for bfloat16
 };
 
 struct AttentionCost {
@@ -19,13 +20,23 @@ struct AttentionCost {
   double least_bytes = 0;    ///< every tensor once: what must come from memory and go there
 };
 
-/// Sectors of a vector of floats.
-constexpr double vector_sectors(std::int64_t width) { return static_cast<double>((width * 4 + 31) / 32); }
+/// Sectors of a vector, by default of floats: those of sums that several kernels work on are always.
+constexpr double vector_sectors(std::int64_t width, std::int64_t element_bytes = 4) {
+  return static_cast<double>((width * element_bytes + 31) / 32);
+}
+/// Sectors of the key and the value of a tensor.
+struct StoredSectors {
+  double key = 0, value = 0;
+
+  constexpr explicit StoredSectors(const AttentionSize& size)
+      : key(vector_sectors(size.width, size.element_bytes)),
+        value(vector_sectors(size.value_width, size.element_bytes)) {}
+};
 
 /// A row reads its item and query, an edge its key and value and, with relations, the relation's key. Four edges share
 /// a sector of each small number: the neighbour and, with relations, the edge's id and type.
 constexpr AttentionCost forward_cost(const AttentionSize& size) {
-  const double key = vector_sectors(size.width), value = vector_sectors(size.value_width);
+  const auto [key, value] = StoredSectors(size);
   const double rows = static_cast<double>(size.rows * size.heads), edges = static_cast<double>(size.edges * size.heads);
   const double small = size.relation_keys ? 3 : 1;
   const double features = static_cast<double>(size.width + size.value_width);
@@ -38,7 +49,7 @@ constexpr AttentionCost forward_cost(const AttentionSize& size) {
 /// A row reads its item and two vectors, an edge two vectors of its other end and, with relations, the relation's key.
 /// Small numbers are those of forward, log_sum and delta. Without the gradients of tables.
 constexpr AttentionCost backward_pass_cost(const AttentionSize& size, double written_vectors) {
-  const double key = vector_sectors(size.width), value = vector_sectors(size.value_width);
+  const auto [key, value] = StoredSectors(size);
   const double rows = static_cast<double>(size.rows * size.heads), edges = static_cast<double>(size.edges * size.heads);
   const double small = size.relation_keys ? 5 : 3;
   const double features = static_cast<double>(size.width + size.value_width);
@@ -50,7 +61,7 @@ constexpr AttentionCost backward_pass_cost(const AttentionSize& size, double wri
 }
 /// Gradients of queries.
 constexpr AttentionCost to_destinations_cost(const AttentionSize& size) {
-  AttentionCost cost = backward_pass_cost(size, vector_sectors(size.width));
+  AttentionCost cost = backward_pass_cost(size, StoredSectors(size).key);
   cost.operations += 2 * static_cast<double>(size.edges * size.heads * size.width);
   return cost;
 }
@@ -62,7 +73,7 @@ constexpr AttentionCost to_sources_cost(const AttentionSize& size) {
 }
 /// d_out.out of every row.
 constexpr AttentionCost delta_cost(const AttentionSize& size) {
-  const double rows = static_cast<double>(size.rows * size.heads), value = vector_sectors(size.value_width);
+  const double rows = static_cast<double>(size.rows * size.heads), value = StoredSectors(size).value;
   return {.load_sectors = rows * 2 * value,
           .store_sectors = rows,
           .operations = rows * 2 * static_cast<double>(size.value_width),
@@ -95,7 +106,7 @@ constexpr double tile_relation_sectors(const TileCounts& counts, double key, dou
 /// A tile reads its queries once, and the key and value of each column. All 16 lanes of a column are computed, whether
 /// they have an edge or not. Full steps of 32 columns; the last of a tile may touch a few sectors more.
 constexpr AttentionCost tile_forward_cost(const TileCounts& counts, const AttentionSize& size) {
-  const double key = vector_sectors(size.width), value = vector_sectors(size.value_width);
+  const auto [key, value] = StoredSectors(size);
   const double heads = static_cast<double>(size.heads), columns = static_cast<double>(counts.columns);
   const double lanes = static_cast<double>(counts.lanes), features = static_cast<double>(size.width + size.value_width);
   const double relations = size.relation_keys ? tile_relation_sectors(counts, key, 1) : 0;
@@ -110,12 +121,13 @@ constexpr AttentionCost tile_forward_cost(const TileCounts& counts, const Attent
 /// A tile reads two vectors a lane, with log_sum and delta, and two a column, and writes the gradients of a query a
 /// lane, of key and value a column and of the relations in lists.
 constexpr AttentionCost tile_backward_cost(const TileCounts& counts, const AttentionSize& size) {
-  const double key = vector_sectors(size.width), value = vector_sectors(size.value_width);
+  const auto [key, value] = StoredSectors(size);
   const double heads = static_cast<double>(size.heads), columns = static_cast<double>(counts.columns);
   const double lanes = static_cast<double>(counts.lanes), listed = static_cast<double>(counts.listed_relations);
   const double width = static_cast<double>(size.width), value_width = static_cast<double>(size.value_width);
   const double relations = size.relation_keys ? tile_relation_sectors(counts, key, 2) + listed * key / 8 : 0;
-  const double written = heads * (lanes * key + columns * (key + value) + listed * key);
+  const double sum = vector_sectors(size.width), value_sum = vector_sectors(size.value_width);
+  const double written = heads * (lanes * key + columns * (sum + value_sum) + listed * sum);
   return {.load_sectors =
               heads * (tile_plan_sectors(counts) + lanes * (key + value + 2) + columns * (key + value) + relations),
           .store_sectors = written,

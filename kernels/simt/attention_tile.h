@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "kernels/attention_views.h"
+#include "kernels/simt/attention_dropout.h"
 #include "kernels/simt/attention_share.h"
 #include "kernels/simt/attention_tile_view.h"
 #include "kernels/simt/collective.h"
@@ -18,14 +19,15 @@ namespace bough::simt {
 /// Vectors of up to Packs packs. Where a warp works on rows of features, each group of Packs threads takes one.
 template <typename T, int Packs>
 struct TileShape {
-  using Number = T;
+  using Stored = T;
+  using Number = Computed<T>;
   static constexpr int pack = pack_size<T>;
   static constexpr int packs = Packs;
   static constexpr int stride = Packs | 1;
   static constexpr int groups = warp_size / Packs;
   static constexpr int most_features = Packs * pack;
   static constexpr int block_size = 128;
-  using RowPack = Pack<T, pack>;
+  using RowPack = Pack<Number, pack>;
 };
 
 /// One number for each lane of a warp's part of a tile.
@@ -40,10 +42,13 @@ inline constexpr int columns_per_warp = step_columns * quad_lanes / tile_lanes;
 template <typename Shape, typename Context, typename T>
 BOUGH_DEVICE typename Shape::RowPack load_pack(Context& context, const T* vector, int number, std::int64_t width,
                                                bool aligned) {
-  using RowPack = typename Shape::RowPack;
   const std::int64_t first = number * Shape::pack;
-  if (aligned) return context.load(reinterpret_cast<const RowPack*>(vector + first));
-  RowPack result{};
+  typename Shape::RowPack result{};
+  if (aligned) {
+    const auto loaded = context.load(reinterpret_cast<const Pack<T, Shape::pack>*>(vector + first));
+    for (int i = 0; i < Shape::pack; ++i) result.values[i] = loaded.values[i];
+    return result;
+  }
   for (int i = 0; i < Shape::pack; ++i) {
     if (first + i < width) result.values[i] = context.load(vector + first + i);
   }
@@ -53,12 +58,11 @@ BOUGH_DEVICE typename Shape::RowPack load_pack(Context& context, const T* vector
 /// Writes factor * pack.
 template <typename Shape, typename Context, typename T>
 BOUGH_DEVICE void store_pack(Context& context, T* vector, int number, std::int64_t width, bool aligned,
-                             const typename Shape::RowPack& pack, T factor) {
-  using RowPack = typename Shape::RowPack;
+                             const typename Shape::RowPack& pack, typename Shape::Number factor) {
   const std::int64_t first = number * Shape::pack;
-  RowPack scaled;
-  for (int i = 0; i < Shape::pack; ++i) scaled.values[i] = factor * pack.values[i];
-  if (aligned) return context.store(reinterpret_cast<RowPack*>(vector + first), scaled);
+  Pack<T, Shape::pack> scaled;
+  for (int i = 0; i < Shape::pack; ++i) scaled.values[i] = static_cast<T>(factor * pack.values[i]);
+  if (aligned) return context.store(reinterpret_cast<Pack<T, Shape::pack>*>(vector + first), scaled);
   for (int i = 0; i < Shape::pack; ++i) {
     if (first + i < width) context.store(vector + first + i, scaled.values[i]);
   }
@@ -77,11 +81,12 @@ template <typename Shape, typename Context, typename Rows, typename RowAt>
 BOUGH_DEVICE bool stage_rows(Context& context, const Rows& rows, int begin, int end, std::int64_t width, bool aligned,
                              const RowAt& row_at) {
   using T = typename Shape::Number;
+  using Stored = typename Shape::Stored;
   const int number = context.lane() % Shape::packs;
   T zeros = 0;  // 0 * x is 0 for every finite x
   for (int first = begin; first < end; first += Shape::groups) {
     const int row = first + context.lane() / Shape::packs;
-    const StagedRow<T> from = row_at(row);
+    const StagedRow<Stored> from = row_at(row);
     if (row >= end || number * Shape::pack >= width) continue;
     typename Shape::RowPack pack{};
     if (from.vector != nullptr) pack = load_pack<Shape>(context, from.vector, number, width, aligned);
@@ -185,12 +190,13 @@ constexpr std::size_t tile_inputs_bytes(bool relations) {
 template <typename Shape, typename Context>
 class TileInputs {
   using T = typename Shape::Number;
+  using Stored = typename Shape::Stored;
   using Rows = decltype(std::declval<Context&>().template shared<typename Shape::RowPack>(1));
   using Columns = decltype(std::declval<Context&>().template shared<TileColumn>(1));
   using Numbers = decltype(std::declval<Context&>().template shared<T>(1));
 
  public:
-  BOUGH_DEVICE TileInputs(Context& context, const TileView& plan, const AttentionInputs<T>& in, bool aligned,
+  BOUGH_DEVICE TileInputs(Context& context, const TileView& plan, const AttentionInputs<Stored>& in, bool aligned,
                           std::int64_t tile, std::int64_t head)
       : queries(context.template shared<typename Shape::RowPack>(tile_lanes * Shape::stride)),
         rows(context.template shared<typename Shape::RowPack>(step_columns * Shape::stride)),
@@ -204,18 +210,20 @@ class TileInputs {
     stage_lanes(context, queries, in.q, in.width);
   }
 
+  /// The row of the tile's lane with the number of the thread, or -1.
+  BOUGH_DEVICE std::int32_t lane_row() const { return lane_row_; }
   /// The row of lane i of the warp's four, or -1.
   BOUGH_DEVICE std::int32_t row(Context& context, int i) const {
     return context.shuffle(lane_row_, context.warp() * quad_lanes + i);
   }
 
   /// Vectors of the warp's lanes.
-  BOUGH_DEVICE void stage_lanes(Context& context, const Rows& lanes, const HeadRows<const T>& vectors,
+  BOUGH_DEVICE void stage_lanes(Context& context, const Rows& lanes, const HeadRows<const Stored>& vectors,
                                 std::int64_t width) const {
     const int begin = context.warp() * quad_lanes;
     stage_rows<Shape>(context, lanes, begin, begin + quad_lanes, width, aligned_, [&](int lane) {
       const std::int32_t row = context.shuffle(lane_row_, lane % tile_lanes);
-      return StagedRow<T>{row < 0 ? nullptr : vectors(row, head_)};
+      return StagedRow<Stored>{row < 0 ? nullptr : vectors(row, head_)};
     });
   }
 
@@ -255,7 +263,7 @@ class TileInputs {
     const std::int32_t own =
         context.lane() < count ? context.load(plan_.relations + step_.relation_begin + first + context.lane()) : 0;
     stage_rows<Shape>(context, rows, warp_begin(context), warp_end(context, count), in_.width, aligned_, [&](int row) {
-      return StagedRow<T>{in_.relation_keys(context.shuffle(own, row % warp_size), head_)};
+      return StagedRow<Stored>{in_.relation_keys(context.shuffle(own, row % warp_size), head_)};
     });
     return count;
   }
@@ -267,14 +275,14 @@ class TileInputs {
           const std::int32_t source = context.shuffle(own_.source, from);
           const std::int32_t relation = context.shuffle(own_.relation, from);
           const bool related = in_.relation_keys && relation >= 0;
-          return StagedRow<T>{in_.k(source, head_), related ? in_.relation_keys(relation, head_) : nullptr};
+          return StagedRow<Stored>{in_.k(source, head_), related ? in_.relation_keys(relation, head_) : nullptr};
         });
   }
   /// True if all that the thread copied are finite.
   BOUGH_DEVICE bool stage_values(Context& context) const {
     return stage_rows<Shape>(
         context, rows, warp_begin(context), warp_end(context, step_.num_columns), in_.value_width, aligned_,
-        [&](int row) { return StagedRow<T>{in_.v(context.shuffle(own_.source, row % columns_per_warp), head_)}; });
+        [&](int row) { return StagedRow<Stored>{in_.v(context.shuffle(own_.source, row % columns_per_warp), head_)}; });
   }
 
   /// The thread's column and the scores of the warp's four lanes; `edges` are the lanes that have one. Keys are staged.
@@ -305,10 +313,10 @@ class TileInputs {
   BOUGH_DEVICE std::uint32_t relation_places() const { return relation_places_; }
 
   /// 0 where dropout takes the edge, else its scale.
-  BOUGH_DEVICE T kept(std::int32_t source, std::int32_t row) const {
+  BOUGH_DEVICE T kept(Context& context, std::int32_t source, std::int32_t row) const {
     // No row of a tile has parallel edges.
     if (!in_.dropout.active()) return T{1};
-    return in_.dropout.keeps(source, row, head_, 0) ? static_cast<T>(in_.dropout.scale) : T{0};
+    return keeps_weight(context, in_.dropout, source, row, head_, 0) ? static_cast<T>(in_.dropout.scale) : T{0};
   }
 
   Rows queries, rows;
@@ -323,7 +331,7 @@ class TileInputs {
   }
 
   const TileView& plan_;
-  const AttentionInputs<T>& in_;
+  const AttentionInputs<Stored>& in_;
   bool aligned_;
   std::int64_t head_;
   std::int32_t lane_row_;
@@ -332,11 +340,12 @@ class TileInputs {
   std::uint32_t relation_places_ = 0xFFFFFFFFu;
 };
 
-/// Calls f(TileShape, whether all vectors begin at packs) for the widths of the vectors, which fit.
-template <typename T, typename F>
-void with_tile_shape(const AttentionInputs<T>& in, std::initializer_list<HeadRows<T>> written, const F& f) {
+/// Calls f(TileShape, whether all vectors begin at packs, those of `others` too) for the widths of the vectors, which
+/// fit.
+template <typename T, typename F, typename... Others>
+void with_tile_shape(const AttentionInputs<T>& in, const F& f, const HeadRows<Others>&... others) {
   const std::int64_t width = in.width > in.value_width ? in.width : in.value_width;
-  const bool packs = vectors_in_packs(in, written);
+  const bool packs = vectors_in_packs(in, others...);
   using Narrow = TileShape<T, 16>;
   if constexpr (Narrow::most_features < most_tile_features<T>) {
     using Wide = TileShape<T, 32>;

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "bough/core/bfloat16.h"
 #include "kernels/simt/row_items.h"
 
 /// The tiles of a graph's plan in the form in which blocks of threads take them, where kernels can read them.
@@ -14,7 +15,7 @@ namespace bough::simt {
 inline constexpr int tile_lanes = 16;
 /// Wider keys and values are left to the row kernel: those of double would not fit into shared memory in backward.
 template <typename T>
-inline constexpr std::int64_t most_tile_features = sizeof(T) == sizeof(float) ? 128 : 32;
+inline constexpr std::int64_t most_tile_features = sizeof(Computed<T>) == sizeof(float) ? 128 : 32;
 /// A lane of a warp for each column of a step.
 inline constexpr int step_columns = 32;
 /// Neighbouring columns with neighbouring relations need 32 + 15 of them; steps end early where they need more.

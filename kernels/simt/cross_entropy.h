@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "kernels/simt/collective.h"
+#include "bough/simt/collective.h"
 
 namespace bough::simt {
 

@@ -1,4 +1,4 @@
-#include "kernels/simt/device_rows.h"
+#include "bough/simt/device_rows.h"
 
 #include "kernels/cuda/grouping.h"
 #include "kernels/scratch.h"

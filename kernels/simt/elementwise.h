@@ -2,9 +2,9 @@
 
 #include <cstdint>
 
+#include "bough/simt/context.h"
 #include "kernels/functors/cast.h"
 #include "kernels/functors/unary.h"
-#include "kernels/simt/context.h"
 #include "kernels/strided_move.h"
 
 /// Functions of single elements: a thread for each.

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "kernels/attention_views.h"
 #include "kernels/simt/collective.h"
 
 /// Vectors of features spread over the lanes of a warp.
@@ -38,12 +39,13 @@ BOUGH_DEVICE std::int64_t first_feature(const Context& context, int pack) {
   return (pack * ShareOf::lanes + context.lane() % ShareOf::lanes) * ShareOf::packed;
 }
 
-/// Reads a vector, or zeros for a group that is not `active`. `width` is a multiple of the size of packs.
+/// Reads a vector, as the numbers it is computed with, or zeros for a group that is not `active`. `width` is a multiple
+/// of the size of packs.
 template <typename ShareOf, typename Context, typename T>
-BOUGH_DEVICE Fragment<T, ShareOf> load_fragment(Context& context, const T* from, std::int64_t width,
-                                                bool active = true) {
+BOUGH_DEVICE Fragment<Computed<T>, ShareOf> load_fragment(Context& context, const T* from, std::int64_t width,
+                                                          bool active = true) {
   constexpr int packed = ShareOf::packed;
-  Fragment<T, ShareOf> result;
+  Fragment<Computed<T>, ShareOf> result;
   for (int pack = 0; pack < ShareOf::elements / packed; ++pack) {
     const std::int64_t first = first_feature<ShareOf>(context, pack);
     if (!active || first >= width) continue;
@@ -55,14 +57,14 @@ BOUGH_DEVICE Fragment<T, ShareOf> load_fragment(Context& context, const T* from,
 
 /// Writes factor * fragment. Called by the lanes of one group.
 template <typename ShareOf, typename Context, typename T>
-BOUGH_DEVICE void store_fragment(Context& context, T* to, std::int64_t width, const Fragment<T, ShareOf>& fragment,
-                                 T factor) {
+BOUGH_DEVICE void store_fragment(Context& context, T* to, std::int64_t width,
+                                 const Fragment<Computed<T>, ShareOf>& fragment, Computed<T> factor) {
   constexpr int packed = ShareOf::packed;
   for (int pack = 0; pack < ShareOf::elements / packed; ++pack) {
     const std::int64_t first = first_feature<ShareOf>(context, pack);
     if (first >= width) continue;
     Pack<T, packed> stored;
-    for (int i = 0; i < packed; ++i) stored.values[i] = factor * fragment[pack * packed + i];
+    for (int i = 0; i < packed; ++i) stored.values[i] = static_cast<T>(factor * fragment[pack * packed + i]);
     context.store(reinterpret_cast<Pack<T, packed>*>(to + first), stored);
   }
 }

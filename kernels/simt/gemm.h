@@ -3,8 +3,8 @@
 #include <cstdint>
 
 #include "bough/ops/matmul.h"
+#include "bough/simt/context.h"
 #include "kernels/functors/unary.h"
-#include "kernels/simt/context.h"
 #include "kernels/simt/unrolled.h"
 
 /// Matrix products with plain multiplications and additions: a block for each tile of 64 x 64 results, through shared

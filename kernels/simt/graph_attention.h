@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "kernels/attention_views.h"
+#include "kernels/simt/attention_dropout.h"
 #include "kernels/simt/attention_share.h"
 #include "kernels/simt/fragment.h"
 #include "kernels/simt/row_items.h"
@@ -34,33 +35,34 @@ BOUGH_DEVICE AttentionEdge load_edge(Context& context, const EdgeView& edges, co
 
 /// The score from the product of query and key. `weight` is that of the edge; one of weight 0 is no edge.
 template <typename T, typename Context>
-BOUGH_DEVICE T finish_score(Context& context, const AttentionInputs<T>& in, const AttentionEdge& edge,
-                            std::int64_t head, T product, T weight) {
-  T score = product * in.scale;
+BOUGH_DEVICE Computed<T> finish_score(Context& context, const AttentionInputs<T>& in, const AttentionEdge& edge,
+                                      std::int64_t head, Computed<T> product, Computed<T> weight) {
+  Computed<T> score = product * in.scale;
   if (in.relation_bias) score += context.load(in.relation_bias(edge.type, head));
   if (in.edge_bias) score += context.load(in.edge_bias(edge.id, head));
-  return weight == T{0} ? -std::numeric_limits<T>::infinity() : score;
+  return weight == 0 ? -std::numeric_limits<Computed<T>>::infinity() : score;
 }
 
 /// 0 where dropout takes the edge, else its scale, which is 1 without dropout. Parallel edges are neighbours in a row;
 /// they are told apart by how many of them come before.
 template <typename T, typename Context>
-BOUGH_DEVICE T dropout_factor(Context& context, const EdgeView& edges, const AttentionInputs<T>& in,
-                              std::int64_t position, std::int64_t row_begin, std::int32_t src, std::int32_t dst,
-                              std::int32_t neighbour, std::int64_t head) {
-  if (!in.dropout.active()) return T{1};
+BOUGH_DEVICE Computed<T> dropout_factor(Context& context, const EdgeView& edges, const AttentionInputs<T>& in,
+                                        std::int64_t position, std::int64_t row_begin, std::int32_t src,
+                                        std::int32_t dst, std::int32_t neighbour, std::int64_t head) {
+  using Number = Computed<T>;
+  if (!in.dropout.active()) return Number{1};
   std::uint32_t ordinal = 0;
   while (position - ordinal > row_begin && context.load(edges.neighbours + position - ordinal - 1) == neighbour) {
     ++ordinal;
   }
-  return in.dropout.keeps(src, dst, head, ordinal) ? static_cast<T>(in.dropout.scale) : T{0};
+  return keeps_weight(context, in.dropout, src, dst, head, ordinal) ? static_cast<Number>(in.dropout.scale) : Number{0};
 }
 
 /// vector += the row of an edge's relation in a table, if there is that table.
 template <typename T, typename ShareOf, typename Context>
-BOUGH_DEVICE void add_relation(Context& context, Fragment<T, ShareOf>& vector, const HeadRows<const T>& table,
+BOUGH_DEVICE void add_relation(Context& context, Fragment<Computed<T>, ShareOf>& vector, const HeadRows<const T>& table,
                                const AttentionEdge& edge, std::int64_t head, std::int64_t width, bool active) {
-  if (table) add_scaled(vector, T{1}, load_fragment<ShareOf>(context, table(edge.type, head), width, active));
+  if (table) add_scaled(vector, Computed<T>{1}, load_fragment<ShareOf>(context, table(edge.type, head), width, active));
 }
 
 /// What is known of a row after some of its edges: the largest score, and sums of exponentials relative to it.
@@ -97,12 +99,13 @@ struct AttentionState {
 template <typename T, typename ShareOf>
 struct AttendRows {
   static constexpr int block_size = 128;
+  using Number = Computed<T>;
 
   RowItemView rows;
   EdgeView edges;
   AttentionInputs<T> in;
   AttentionOutputs<T> result;
-  T* partials = nullptr;  ///< [num_partials, heads, 2 + value_width]
+  Number* partials = nullptr;  ///< [num_partials, heads, partial_header + value_width]
 
   template <typename Context>
   BOUGH_DEVICE void operator()(Context& context) const {
@@ -110,20 +113,20 @@ struct AttendRows {
     if (work >= rows.num_items * in.heads) return;
     const RowItem item = context.load(rows.items + work / in.heads);
     const std::int64_t head = work % in.heads;
-    AttentionState<T, ShareOf> state = attend(context, item, head);
+    AttentionState<Number, ShareOf> state = attend(context, item, head);
     state.merge_groups(context);
     if (context.lane() >= ShareOf::lanes) return;
     if (item.partial < 0) {
-      const bool empty = state.total == T{0};
-      store_fragment(context, result.out(item.row, head), in.value_width, state.sum, empty ? T{0} : 1 / state.total);
+      const bool empty = state.total == 0;
+      store_fragment(context, result.out(item.row, head), in.value_width, state.sum, empty ? 0 : 1 / state.total);
       if (context.lane() == 0) {
         context.store(result.log_sum(item.row, head),
-                      empty ? std::numeric_limits<T>::infinity() : state.top + std::log(state.total));
+                      empty ? std::numeric_limits<Number>::infinity() : state.top + std::log(state.total));
       }
       return;
     }
-    T* partial = partials + (item.partial * in.heads + head) * (partial_header<T> + in.value_width);
-    store_fragment(context, partial + partial_header<T>, in.value_width, state.sum, T{1});
+    Number* partial = partials + (item.partial * in.heads + head) * (partial_header<T> + in.value_width);
+    store_fragment(context, partial + partial_header<T>, in.value_width, state.sum, 1);
     if (context.lane() == 0) {
       context.store(partial, state.top);
       context.store(partial + 1, state.total);
@@ -132,23 +135,23 @@ struct AttendRows {
 
  private:
   template <typename Context>
-  BOUGH_DEVICE AttentionState<T, ShareOf> attend(Context& context, const RowItem& item, std::int64_t head) const {
+  BOUGH_DEVICE AttentionState<Number, ShareOf> attend(Context& context, const RowItem& item, std::int64_t head) const {
     const auto query = load_fragment<ShareOf>(context, in.q(item.row, head), in.width);
     const std::int64_t row_begin = in.dropout.active() ? context.load(edges.offsets + item.row) : 0;
-    AttentionState<T, ShareOf> state;
+    AttentionState<Number, ShareOf> state;
     for (std::int64_t first = item.begin; first < item.end; first += ShareOf::groups) {
       const std::int64_t position = first + context.lane() / ShareOf::lanes;
       const bool active = position < item.end;
       AttentionEdge edge;
-      T weight = 0, kept = 1;
+      Number weight = 0, kept = 1;
       if (active) {
         edge = load_edge(context, edges, in, position, in.edge_bias || in.edge_weights);
-        weight = in.edge_weights ? context.load(in.edge_weights(edge.id, head)) : T{1};
+        weight = in.edge_weights ? Number{context.load(in.edge_weights(edge.id, head))} : Number{1};
         kept = dropout_factor(context, edges, in, position, row_begin, edge.neighbour, item.row, edge.neighbour, head);
       }
       auto key = load_fragment<ShareOf>(context, in.k(edge.neighbour, head), in.width, active);
       add_relation(context, key, in.relation_keys, edge, head, in.width, active);
-      const T product = dot(context, query, key);
+      const Number product = dot(context, query, key);
       auto value = load_fragment<ShareOf>(context, in.v(edge.neighbour, head), in.value_width, active);
       add_relation(context, value, in.relation_values, edge, head, in.value_width, active);
       if (active) state.add(finish_score(context, in, edge, head, product, weight), weight, kept, value);
@@ -161,11 +164,12 @@ struct AttendRows {
 template <typename T>
 struct MergeAttention {
   static constexpr int block_size = 128;
+  using Number = Computed<T>;
 
   RowItemView rows;
   std::int64_t heads = 0, value_width = 0;
   AttentionOutputs<T> result;
-  const T* partials = nullptr;
+  const Number* partials = nullptr;
 
   template <typename Context>
   BOUGH_DEVICE void operator()(Context& context) const {
@@ -173,42 +177,53 @@ struct MergeAttention {
     if (work >= rows.num_cut_rows * heads) return;
     const CutRow row = context.load(rows.cut_rows + work / heads);
     const std::int64_t head = work % heads, stride = heads * (partial_header<T> + value_width);
-    const T* first = partials + row.first_partial * stride + head * (partial_header<T> + value_width);
-    T top = -std::numeric_limits<T>::infinity();
+    const Number* first = partials + row.first_partial * stride + head * (partial_header<T> + value_width);
+    Number top = -std::numeric_limits<Number>::infinity();
     for (std::int32_t i = 0; i < row.num_partials; ++i) top = mp::Max{}(top, context.load(first + i * stride));
-    const T base = score_base(top);
-    T total = 0;
+    const Number base = score_base(top);
+    Number total = 0;
     for (std::int32_t i = 0; i < row.num_partials; ++i) {
       total += std::exp(context.load(first + i * stride) - base) * context.load(first + i * stride + 1);
     }
-    const T factor = total == T{0} ? T{0} : 1 / total;
+    const Number factor = total == 0 ? 0 : 1 / total;
     for (std::int64_t feature = context.lane(); feature < value_width; feature += warp_size) {
-      T sum = 0;
+      Number sum = 0;
       for (std::int32_t i = 0; i < row.num_partials; ++i) {
-        const T* partial = first + i * stride;
+        const Number* partial = first + i * stride;
         sum += std::exp(context.load(partial) - base) * context.load(partial + partial_header<T> + feature);
       }
-      context.store(result.out(row.row, head) + feature, factor * sum);
+      context.store(result.out(row.row, head) + feature, static_cast<T>(factor * sum));
     }
     if (context.lane() == 0) {
       context.store(result.log_sum(row.row, head),
-                    total == T{0} ? std::numeric_limits<T>::infinity() : top + std::log(total));
+                    total == 0 ? std::numeric_limits<Number>::infinity() : top + std::log(total));
     }
   }
 };
+
+template <typename Queue, typename T>
+void merge_attention(Queue& queue, const RowItemView& rows, const AttentionInputs<T>& in,
+                     const AttentionOutputs<T>& result, const Computed<T>* partials) {
+  using Merge = MergeAttention<T>;
+  launch_warps(queue, "graph_attention_merge", rows.num_cut_rows * in.heads,
+               Merge{rows, in.heads, in.value_width, result, partials});
+}
 
 /// Writes all rows. The edges are grouped by destination.
 template <typename Queue, typename T>
 void attend_rows(Queue& queue, const RowItemView& rows, const EdgeView& edges, const AttentionInputs<T>& in,
                  const AttentionOutputs<T>& result) {
-  const auto partials = queue.template scratch<T>(rows.num_partials * in.heads * (partial_header<T> + in.value_width));
-  with_share<T>("graph_attention", in, {result.out}, [&](auto share) {
-    using Body = AttendRows<T, decltype(share)>;
-    launch_warps(queue, "graph_attention", rows.num_items * in.heads, Body{rows, edges, in, result, partials.data()});
-  });
-  using Merge = MergeAttention<T>;
-  launch_warps(queue, "graph_attention_merge", rows.num_cut_rows * in.heads,
-               Merge{rows, in.heads, in.value_width, result, partials.data()});
+  const auto partials =
+      queue.template scratch<Computed<T>>(rows.num_partials * in.heads * (partial_header<T> + in.value_width));
+  with_share(
+      "graph_attention", in,
+      [&](auto share) {
+        using Body = AttendRows<T, decltype(share)>;
+        launch_warps(queue, "graph_attention", rows.num_items * in.heads,
+                     Body{rows, edges, in, result, partials.data()});
+      },
+      result.out);
+  merge_attention(queue, rows, in, result, partials.data());
 }
 
 }  // namespace bough::simt

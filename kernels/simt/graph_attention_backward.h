@@ -16,16 +16,16 @@ struct AttentionDelta {
 
   std::int64_t rows = 0, heads = 0, value_width = 0;
   HeadRows<const T> out, d_out;
-  HeadRows<T> delta;
+  HeadRows<Computed<T>> delta;
 
   template <typename Context>
   BOUGH_DEVICE void operator()(Context& context) const {
     const std::int64_t work = warp_number<block_size>(context);
     if (work >= rows * heads) return;
     const std::int64_t row = work / heads, head = work % heads;
-    T sum = 0;
+    Computed<T> sum = 0;
     for (std::int64_t i = context.lane(); i < value_width; i += warp_size) {
-      sum += context.load(out(row, head) + i) * context.load(d_out(row, head) + i);
+      sum += Computed<T>{context.load(out(row, head) + i)} * Computed<T>{context.load(d_out(row, head) + i)};
     }
     sum = warp_sum(context, sum);
     if (context.lane() == 0) context.store(delta(row, head), sum);
@@ -42,15 +42,17 @@ struct EdgeGradient {
 };
 
 template <typename T, typename Context>
-BOUGH_DEVICE EdgeGradient<T> edge_gradient(Context& context, const AttentionInputs<T>& in,
-                                           const AttentionGradients<T>& gradients, const AttentionEdge& edge,
-                                           std::int64_t dst, std::int64_t head, T kept, T product, T value_product) {
-  const T weight = in.edge_weights ? context.load(in.edge_weights(edge.id, head)) : T{1};
+BOUGH_DEVICE EdgeGradient<Computed<T>> edge_gradient(Context& context, const AttentionInputs<T>& in,
+                                                     const AttentionGradients<T>& gradients, const AttentionEdge& edge,
+                                                     std::int64_t dst, std::int64_t head, Computed<T> kept,
+                                                     Computed<T> product, Computed<T> value_product) {
+  using Number = Computed<T>;
+  const Number weight = in.edge_weights ? Number{context.load(in.edge_weights(edge.id, head))} : Number{1};
   // Not the score of an edge that is none: its weight has a gradient all the same.
-  const T score = finish_score(context, in, edge, head, product, T{1});
-  const T a = std::exp(score - context.load(gradients.log_sum(dst, head)));
-  const T p = weight == T{0} ? T{0} : weight * a;  // a may be infinite where nothing comes of it
-  const T centred = kept * value_product - context.load(gradients.delta(dst, head));
+  const Number score = finish_score(context, in, edge, head, product, Number{1});
+  const Number a = std::exp(score - context.load(gradients.log_sum(dst, head)));
+  const Number p = weight == 0 ? 0 : weight * a;  // a may be infinite where nothing comes of it
+  const Number centred = kept * value_product - context.load(gradients.delta(dst, head));
   return {kept * p, p * centred, a * centred};
 }
 
@@ -61,7 +63,7 @@ struct DestinationPass {
   EdgeView edges;
   AttentionInputs<T> in;
   AttentionGradients<T> gradients;  ///< edge tensors have a column for each head here
-  T* partials = nullptr;            ///< [num_partials, heads, width]
+  Computed<T>* partials = nullptr;  ///< [num_partials, heads, width]
 
   /// Calls use(whether the group has an edge, the edge, the row's query and d_out, EdgeGradient) for each edge; all
   /// lanes of the warp together.
@@ -72,12 +74,12 @@ struct DestinationPass {
     const std::int64_t row_begin = in.dropout.active() ? context.load(edges.offsets + item.row) : 0;
     const bool needs_id = in.edge_bias || in.edge_weights || gradients.edge_bias || gradients.edge_weights;
     const bool leads = context.lane() % ShareOf::lanes == 0;
-    Fragment<T, ShareOf> d_query;
+    Fragment<Computed<T>, ShareOf> d_query;
     for (std::int64_t start = item.begin; start < item.end; start += ShareOf::groups) {
       const std::int64_t position = start + context.lane() / ShareOf::lanes;
       const bool active = position < item.end;
       AttentionEdge edge;
-      T kept = 1;
+      Computed<T> kept = 1;
       if (active) {
         edge = load_edge(context, edges, in, position, needs_id);
         kept = dropout_factor(context, edges, in, position, row_begin, edge.neighbour, item.row, edge.neighbour, head);
@@ -86,8 +88,8 @@ struct DestinationPass {
       add_relation(context, key, in.relation_keys, edge, head, in.width, active);
       auto value = load_fragment<ShareOf>(context, in.v(edge.neighbour, head), in.value_width, active);
       add_relation(context, value, in.relation_values, edge, head, in.value_width, active);
-      const T product = dot(context, query, key), value_product = dot(context, d_out, value);
-      EdgeGradient<T> gradient;
+      const Computed<T> product = dot(context, query, key), value_product = dot(context, d_out, value);
+      EdgeGradient<Computed<T>> gradient;
       if (active) {
         gradient = edge_gradient(context, in, gradients, edge, item.row, head, kept, product, value_product);
         if (leads && gradients.edge_bias) context.store(gradients.edge_bias(edge.id, head), gradient.d_score);
@@ -102,7 +104,7 @@ struct DestinationPass {
     if (item.partial < 0) {
       store_fragment(context, gradients.q(item.row, head), in.width, d_query, in.scale);
     } else {
-      store_fragment(context, partials + (item.partial * in.heads + head) * in.width, in.width, d_query, T{1});
+      store_fragment(context, partials + (item.partial * in.heads + head) * in.width, in.width, d_query, 1);
     }
   }
 };
@@ -116,7 +118,7 @@ struct AttendBackwardToDestinations {
 
   DestinationPass<T, ShareOf> pass;
   std::int64_t items_per_block = warps;
-  RelationTables<T> tables;  ///< one for each block; see RelationTableSizes
+  RelationTables<Computed<T>> tables;  ///< one for each block; see RelationTableSizes
 
   template <typename Context>
   BOUGH_DEVICE void operator()(Context& context) const {
@@ -127,21 +129,21 @@ struct AttendBackwardToDestinations {
     if (!tables) {
       for (std::int64_t i = first + context.warp(); i < last; i += warps) {
         pass.take_item(context, context.load(rows.items + i), head,
-                       [](bool, const AttentionEdge&, const auto&, const auto&, const EdgeGradient<T>&) {});
+                       [](bool, const AttentionEdge&, const auto&, const auto&, const EdgeGradient<Computed<T>>&) {});
       }
       return;
     }
-    RelationSums<T, Context> sums(context, pass.gradients.num_relations);
+    RelationSums<Computed<T>, Context> sums(context, pass.gradients.num_relations);
     const RelationOuterProducts<T> products{pass.in, pass.gradients, tables, rows.items};
     products.clear(context);
     for (std::int64_t start = first; start < last; start += warps) {
       sums.clear(context);
       if (start + context.warp() < last) {
-        pass.take_item(
-            context, context.load(rows.items + start + context.warp()), head,
-            [&](bool active, const AttentionEdge& edge, const auto&, const auto&, const EdgeGradient<T>& gradient) {
-              sums.template add<ShareOf>(context, active, edge.type, gradient.d_score, gradient.share);
-            });
+        pass.take_item(context, context.load(rows.items + start + context.warp()), head,
+                       [&](bool active, const AttentionEdge& edge, const auto&, const auto&,
+                           const EdgeGradient<Computed<T>>& gradient) {
+                         sums.template add<ShareOf>(context, active, edge.type, gradient.d_score, gradient.share);
+                       });
       }
       context.sync();
       products.add(context, sums, head, start, last - start < warps ? static_cast<int>(last - start) : warps);
@@ -164,8 +166,8 @@ struct AttendBackwardAtomically {
     if (work >= pass.rows.num_items * pass.in.heads) return;
     const std::int64_t head = work % pass.in.heads;
     pass.take_item(context, context.load(pass.rows.items + work / pass.in.heads), head,
-                   [&](bool active, const AttentionEdge& edge, const Fragment<T, ShareOf>& query,
-                       const Fragment<T, ShareOf>& d_out, const EdgeGradient<T>& gradient) {
+                   [&](bool active, const AttentionEdge& edge, const Fragment<Computed<T>, ShareOf>& query,
+                       const Fragment<Computed<T>, ShareOf>& d_out, const EdgeGradient<Computed<T>>& gradient) {
                      if (active) add_edge(context, edge, head, query, d_out, gradient);
                    });
   }
@@ -173,14 +175,14 @@ struct AttendBackwardAtomically {
  private:
   template <typename Context>
   BOUGH_DEVICE void add_edge(Context& context, const AttentionEdge& edge, std::int64_t head,
-                             const Fragment<T, ShareOf>& query, const Fragment<T, ShareOf>& d_out,
-                             const EdgeGradient<T>& gradient) const {
+                             const Fragment<Computed<T>, ShareOf>& query, const Fragment<Computed<T>, ShareOf>& d_out,
+                             const EdgeGradient<Computed<T>>& gradient) const {
     const AttentionInputs<T>& in = pass.in;
     const AttentionGradients<T>& to = pass.gradients;
-    const T of_key = in.scale * gradient.d_score, of_value = gradient.share;
+    const Computed<T> of_key = in.scale * gradient.d_score, of_value = gradient.share;
     if (to.k) add_fragment(context, to.k(edge.neighbour, head), in.width, query, of_key);
     if (to.v) add_fragment(context, to.v(edge.neighbour, head), in.value_width, d_out, of_value);
-    const RelationTables<T>& tables = to.relations;
+    const RelationTables<Computed<T>>& tables = to.relations;
     if (tables.keys) add_fragment(context, tables.keys(edge.type, head), in.width, query, of_key);
     if (tables.values) add_fragment(context, tables.values(edge.type, head), in.value_width, d_out, of_value);
     if (tables.bias && context.lane() % ShareOf::lanes == 0) {
@@ -198,8 +200,8 @@ struct AttendBackwardToSources {
   EdgeView edges;
   AttentionInputs<T> in;
   AttentionGradients<T> gradients;
-  T* key_partials = nullptr;    ///< [num_partials, heads, width]
-  T* value_partials = nullptr;  ///< [num_partials, heads, value_width]
+  Computed<T>* key_partials = nullptr;    ///< [num_partials, heads, width]
+  Computed<T>* value_partials = nullptr;  ///< [num_partials, heads, value_width]
 
   template <typename Context>
   BOUGH_DEVICE void operator()(Context& context) const {
@@ -210,12 +212,12 @@ struct AttendBackwardToSources {
     const auto own_key = load_fragment<ShareOf>(context, in.k(item.row, head), in.width);
     const auto own_value = load_fragment<ShareOf>(context, in.v(item.row, head), in.value_width);
     const std::int64_t row_begin = in.dropout.active() ? context.load(edges.offsets + item.row) : 0;
-    Fragment<T, ShareOf> d_key, d_value;
+    Fragment<Computed<T>, ShareOf> d_key, d_value;
     for (std::int64_t start = item.begin; start < item.end; start += ShareOf::groups) {
       const std::int64_t position = start + context.lane() / ShareOf::lanes;
       const bool active = position < item.end;
       AttentionEdge edge;
-      T kept = 1;
+      Computed<T> kept = 1;
       if (active) {
         edge = load_edge(context, edges, in, position, in.edge_bias || in.edge_weights);
         kept = dropout_factor(context, edges, in, position, row_begin, item.row, edge.neighbour, edge.neighbour, head);
@@ -226,9 +228,9 @@ struct AttendBackwardToSources {
       add_relation(context, key, in.relation_keys, edge, head, in.width, active);
       auto value = own_value;
       add_relation(context, value, in.relation_values, edge, head, in.value_width, active);
-      const T product = dot(context, query, key), value_product = dot(context, d_out, value);
+      const Computed<T> product = dot(context, query, key), value_product = dot(context, d_out, value);
       if (!active) continue;
-      const EdgeGradient<T> gradient =
+      const EdgeGradient<Computed<T>> gradient =
           edge_gradient(context, in, gradients, edge, edge.neighbour, head, kept, product, value_product);
       add_scaled(d_key, gradient.d_score, query);
       add_scaled(d_value, gradient.share, d_out);
@@ -238,12 +240,12 @@ struct AttendBackwardToSources {
     if (context.lane() >= ShareOf::lanes) return;
     if (item.partial < 0) {
       if (gradients.k) store_fragment(context, gradients.k(item.row, head), in.width, d_key, in.scale);
-      if (gradients.v) store_fragment(context, gradients.v(item.row, head), in.value_width, d_value, T{1});
+      if (gradients.v) store_fragment(context, gradients.v(item.row, head), in.value_width, d_value, 1);
       return;
     }
     const std::int64_t place = item.partial * in.heads + head;
-    store_fragment(context, key_partials + place * in.width, in.width, d_key, T{1});
-    store_fragment(context, value_partials + place * in.value_width, in.value_width, d_value, T{1});
+    store_fragment(context, key_partials + place * in.width, in.width, d_key, 1);
+    store_fragment(context, value_partials + place * in.value_width, in.value_width, d_value, 1);
   }
 };
 
@@ -254,8 +256,8 @@ struct SumSegments {
 
   RowItemView rows;
   std::int64_t heads = 0, width = 0;
-  T factor = 1;
-  const T* partials = nullptr;
+  Computed<T> factor = 1;
+  const Computed<T>* partials = nullptr;
   HeadRows<T> target;
 
   template <typename Context>
@@ -265,11 +267,11 @@ struct SumSegments {
     const CutRow row = context.load(rows.cut_rows + work / heads);
     const std::int64_t head = work % heads;
     for (std::int64_t i = context.lane(); i < width; i += warp_size) {
-      T sum = 0;
+      Computed<T> sum = 0;
       for (std::int32_t part = 0; part < row.num_partials; ++part) {
         sum += context.load(partials + ((row.first_partial + part) * heads + head) * width + i);
       }
-      context.store(target(row.row, head) + i, factor * sum);
+      context.store(target(row.row, head) + i, static_cast<T>(factor * sum));
     }
   }
 };
@@ -295,7 +297,7 @@ struct SumHeads {
 
 template <typename Queue, typename T>
 void attention_delta(Queue& queue, std::int64_t num_dst, const AttentionInputs<T>& in, HeadRows<const T> out,
-                     HeadRows<const T> d_out, HeadRows<T> delta) {
+                     HeadRows<const T> d_out, HeadRows<Computed<T>> delta) {
   using Body = AttentionDelta<T>;
   launch_warps(queue, "graph_attention_delta", num_dst * in.heads,
                Body{num_dst, in.heads, in.value_width, out, d_out, delta});
@@ -313,18 +315,18 @@ template <typename Queue, typename T, typename F>
 void with_edge_columns(Queue& queue, const AttentionInputs<T>& in, const AttentionGradients<T>& gradients,
                        std::int64_t num_edges, const F& f) {
   AttentionGradients<T> own = gradients;
-  const auto column_for_each_head = [&](HeadRows<T>& rows_of_edges) {
+  const auto column_for_each_head = [&](HeadRows<Computed<T>>& rows_of_edges) {
     const bool shared = rows_of_edges && rows_of_edges.head_stride == 0;
-    auto columns = queue.template scratch<T>(shared ? num_edges * in.heads : 0);
+    auto columns = queue.template scratch<Computed<T>>(shared ? num_edges * in.heads : 0);
     if (shared) rows_of_edges = {columns.data(), in.heads, 1};
     return columns;
   };
   const auto bias_columns = column_for_each_head(own.edge_bias);
   const auto weight_columns = column_for_each_head(own.edge_weights);
   f(own);
-  const auto sum_heads = [&](const T* columns, HeadRows<T> target) {
+  const auto sum_heads = [&](const Computed<T>* columns, HeadRows<Computed<T>> target) {
     if (!target || target.head_stride != 0) return;
-    using Body = SumHeads<T>;
+    using Body = SumHeads<Computed<T>>;
     launch_threads(queue, "graph_attention_sum_heads", num_edges, Body{num_edges, in.heads, columns, target});
   };
   sum_heads(bias_columns.data(), gradients.edge_bias);
@@ -339,18 +341,19 @@ void attend_backward_to_destinations(Queue& queue, const RowItemView& rows, cons
                                      std::int64_t num_edges) {
   constexpr std::int64_t warps = 4;
   const RelationTableSizes sizes = relation_table_sizes<T>(gradients, in, rows.num_items, warps);
-  const auto tables = queue.template scratch<T>(sizes.elements());
-  const auto partials = queue.template scratch<T>(rows.num_partials * in.heads * in.width);
+  const auto tables = queue.template scratch<Computed<T>>(sizes.elements());
+  const auto partials = queue.template scratch<Computed<T>>(rows.num_partials * in.heads * in.width);
   with_edge_columns(queue, in, gradients, num_edges, [&](const AttentionGradients<T>& own) {
-    with_share<T>("graph_attention", in, {gradients.q}, [&](auto share) {
+    const auto launch = [&](auto share) {
       using Body = AttendBackwardToDestinations<T, decltype(share)>;
       static_assert(Body::warps == warps);
       queue.launch({.name = "graph_attention_to_destinations",
                     .num_blocks = sizes.ranges * in.heads,
                     .block_size = Body::block_size,
-                    .shared_bytes = relation_sums_bytes<T>(sizes.num_relations, warps)},
+                    .shared_bytes = relation_sums_bytes<Computed<T>>(sizes.num_relations, warps)},
                    Body{{rows, edges, in, own, partials.data()}, sizes.items_per_range, sizes.tables(tables.data())});
-    });
+    };
+    with_share("graph_attention", in, launch, gradients.q);
   });
   sum_segments(queue, SumSegments<T>{rows, in.heads, in.width, in.scale, partials.data(), gradients.q});
   merge_relation_tables(queue, sizes, tables.data(), gradients.relations);
@@ -362,7 +365,7 @@ template <typename Queue, typename T>
 void attend_backward_atomically(Queue& queue, const RowItemView& rows, const EdgeView& edges,
                                 const AttentionInputs<T>& in, const AttentionGradients<T>& gradients,
                                 std::int64_t num_edges) {
-  const auto partials = queue.template scratch<T>(rows.num_partials * in.heads * in.width);
+  const auto partials = queue.template scratch<Computed<T>>(rows.num_partials * in.heads * in.width);
   with_edge_columns(queue, in, gradients, num_edges, [&](const AttentionGradients<T>& own) {
     with_whole_warps("graph_attention", std::max(in.width, in.value_width), [&](auto share) {
       using Body = AttendBackwardAtomically<T, decltype(share)>;
@@ -377,15 +380,16 @@ void attend_backward_atomically(Queue& queue, const RowItemView& rows, const Edg
 template <typename Queue, typename T>
 void attend_backward_to_sources(Queue& queue, const RowItemView& rows, const EdgeView& edges,
                                 const AttentionInputs<T>& in, const AttentionGradients<T>& gradients) {
-  const auto key_partials = queue.template scratch<T>(rows.num_partials * in.heads * in.width);
-  const auto value_partials = queue.template scratch<T>(rows.num_partials * in.heads * in.value_width);
-  with_share<T>("graph_attention", in, {gradients.k, gradients.v}, [&](auto share) {
+  const auto key_partials = queue.template scratch<Computed<T>>(rows.num_partials * in.heads * in.width);
+  const auto value_partials = queue.template scratch<Computed<T>>(rows.num_partials * in.heads * in.value_width);
+  const auto launch = [&](auto share) {
     using Body = AttendBackwardToSources<T, decltype(share)>;
     launch_warps(queue, "graph_attention_to_sources", rows.num_items * in.heads,
                  Body{rows, edges, in, gradients, key_partials.data(), value_partials.data()});
-  });
-  sum_segments(queue, SumSegments<T>{rows, in.heads, in.width, in.scale, key_partials.data(), gradients.k});
-  sum_segments(queue, SumSegments<T>{rows, in.heads, in.value_width, T{1}, value_partials.data(), gradients.v});
+  };
+  with_share("graph_attention", in, launch, gradients.k, gradients.v);
+  sum_segments(queue, SumSegments<Computed<T>>{rows, in.heads, in.width, in.scale, key_partials.data(), gradients.k});
+  sum_segments(queue, SumSegments<Computed<T>>{rows, in.heads, in.value_width, 1, value_partials.data(), gradients.v});
 }
 
 }  // namespace bough::simt

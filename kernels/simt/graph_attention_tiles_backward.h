@@ -35,19 +35,19 @@ struct TileParts {
   BOUGH_DEVICE bool wants_values() const { return values != nullptr; }
   BOUGH_DEVICE bool wants_relations() const { return relations != nullptr; }
 
-  template <typename Shape, typename Context>
-  BOUGH_DEVICE void key(Context& context, const AttentionInputs<T>& in, std::int64_t head, std::int64_t entry,
-                        const TileColumn&, const SummedPack<Shape>& sum, bool aligned) const {
+  template <typename Shape, typename Context, typename Inputs>
+  BOUGH_DEVICE void key(Context& context, const Inputs& in, std::int64_t head, std::int64_t entry, const TileColumn&,
+                        const SummedPack<Shape>& sum, bool aligned) const {
     put(context, keys, (entry - batch.column_begin) * in.heads + head, in.width, sum, aligned);
   }
-  template <typename Shape, typename Context>
-  BOUGH_DEVICE void value(Context& context, const AttentionInputs<T>& in, std::int64_t head, std::int64_t entry,
-                          const TileColumn&, const SummedPack<Shape>& sum, bool aligned) const {
+  template <typename Shape, typename Context, typename Inputs>
+  BOUGH_DEVICE void value(Context& context, const Inputs& in, std::int64_t head, std::int64_t entry, const TileColumn&,
+                          const SummedPack<Shape>& sum, bool aligned) const {
     put(context, values, (entry - batch.column_begin) * in.heads + head, in.value_width, sum, aligned);
   }
-  template <typename Shape, typename Context>
-  BOUGH_DEVICE void relation(Context& context, const AttentionInputs<T>& in, std::int64_t head, std::int64_t entry,
-                             std::int32_t, const SummedPack<Shape>& sum, bool aligned) const {
+  template <typename Shape, typename Context, typename Inputs>
+  BOUGH_DEVICE void relation(Context& context, const Inputs& in, std::int64_t head, std::int64_t entry, std::int32_t,
+                             const SummedPack<Shape>& sum, bool aligned) const {
     put(context, relations, (entry - batch.relation_begin) * in.heads + head, in.width, sum, aligned);
   }
 
@@ -70,23 +70,23 @@ struct TileAdditions {
   BOUGH_DEVICE bool wants_values() const { return static_cast<bool>(values); }
   BOUGH_DEVICE bool wants_relations() const { return static_cast<bool>(relations); }
 
-  template <typename Shape, typename Context>
-  BOUGH_DEVICE void key(Context& context, const AttentionInputs<T>& in, std::int64_t head, std::int64_t,
-                        const TileColumn& column, const SummedPack<Shape>& sum, bool) const {
+  template <typename Shape, typename Context, typename Inputs>
+  BOUGH_DEVICE void key(Context& context, const Inputs& in, std::int64_t head, std::int64_t, const TileColumn& column,
+                        const SummedPack<Shape>& sum, bool) const {
     if (keys) add(context, keys(column.source, head), in.width, in.scale, sum, true);
     if (relations) {
       const bool related = column.relation >= 0;
       add(context, relations(related ? column.relation : 0, head), in.width, in.scale, sum, related);
     }
   }
-  template <typename Shape, typename Context>
-  BOUGH_DEVICE void value(Context& context, const AttentionInputs<T>& in, std::int64_t head, std::int64_t,
-                          const TileColumn& column, const SummedPack<Shape>& sum, bool) const {
+  template <typename Shape, typename Context, typename Inputs>
+  BOUGH_DEVICE void value(Context& context, const Inputs& in, std::int64_t head, std::int64_t, const TileColumn& column,
+                          const SummedPack<Shape>& sum, bool) const {
     add(context, values(column.source, head), in.value_width, T{1}, sum, true);
   }
-  template <typename Shape, typename Context>
-  BOUGH_DEVICE void relation(Context& context, const AttentionInputs<T>& in, std::int64_t head, std::int64_t,
-                             std::int32_t number, const SummedPack<Shape>& sum, bool) const {
+  template <typename Shape, typename Context, typename Inputs>
+  BOUGH_DEVICE void relation(Context& context, const Inputs& in, std::int64_t head, std::int64_t, std::int32_t number,
+                             const SummedPack<Shape>& sum, bool) const {
     add(context, relations(number, head), in.width, in.scale, sum, true);
   }
 
@@ -116,12 +116,13 @@ struct TileAdditions {
 template <typename Shape, typename Sink>
 struct AttendTilesBackward {
   static constexpr int block_size = Shape::block_size;
+  using Stored = typename Shape::Stored;
   using T = typename Shape::Number;
 
   TileView plan;
   std::int64_t first_tile = 0;
-  AttentionInputs<T> in;
-  AttentionGradients<T> gradients;
+  AttentionInputs<Stored> in;
+  AttentionGradients<Stored> gradients;
   T* partials = nullptr;  ///< [num_partials, heads, width]
   Sink sink;
   bool aligned = false;
@@ -186,7 +187,7 @@ struct AttendTilesBackward {
     for (int i = 0; i < quad_lanes; ++i) {
       const std::int32_t row = inputs.row(context, i);
       if ((scores.edges >> i & 1u) == 0) continue;
-      const T kept = inputs.kept(scores.column.source, row);
+      const T kept = inputs.kept(context, scores.column.source, row);
       const T p = std::exp(scores.values.values[i] - log_sum[i]);
       weight.values[i] = kept * p;
       d_score.values[i] = p * (kept * value_products.values[i] - delta[i]);
@@ -262,24 +263,29 @@ struct AttendTilesBackward {
       if (row < 0 || group != i % Shape::groups || number * Shape::pack >= in.width) continue;
       const std::int32_t partial =
           cut ? context.load(plan.lane_partials + tile * tile_lanes + context.warp() * quad_lanes + i) : -1;
-      T* vector = partial < 0 ? gradients.q(row, head) : partials + (partial * in.heads + head) * in.width;
-      store_pack<Shape>(context, vector, number, in.width, aligned, d_queries.sums[i], partial < 0 ? in.scale : T{1});
+      if (partial < 0) {
+        store_pack<Shape>(context, gradients.q(row, head), number, in.width, aligned, d_queries.sums[i], in.scale);
+      } else {
+        T* vector = partials + (partial * in.heads + head) * in.width;
+        store_pack<Shape>(context, vector, number, in.width, aligned, d_queries.sums[i], T{1});
+      }
     }
   }
 };
 
 template <typename Queue, typename T, typename Sink>
 void launch_tiles_backward(Queue& queue, const TileView& plan, std::int64_t tile_begin, std::int64_t tile_end,
-                           const AttentionInputs<T>& in, const AttentionGradients<T>& gradients, T* partials,
+                           const AttentionInputs<T>& in, const AttentionGradients<T>& gradients, Computed<T>* partials,
                            const Sink& sink) {
-  with_tile_shape<T>(in, {gradients.q}, [&]<typename Shape>(Shape, bool aligned) {
+  const auto launch = [&]<typename Shape>(Shape, bool aligned) {
     using Body = AttendTilesBackward<Shape, Sink>;
     queue.launch({.name = "graph_attention_tiles_backward",
                   .num_blocks = (tile_end - tile_begin) * in.heads,
                   .block_size = Body::block_size,
                   .shared_bytes = Body::shared_bytes_of(static_cast<bool>(in.relation_keys))},
-                 Body{plan, tile_begin, in, gradients, partials, sink, aligned && in_packs(gradients.d_out)});
-  });
+                 Body{plan, tile_begin, in, gradients, partials, sink, aligned});
+  };
+  with_tile_shape(in, launch, gradients.d_out, gradients.q);
 }
 
 /// Gradients of q for the rows that tiles have are written; those of k, v and relation keys are added to what is there.
@@ -287,7 +293,7 @@ void launch_tiles_backward(Queue& queue, const TileView& plan, std::int64_t tile
 template <typename Queue, typename T>
 void attend_tiles_backward(Queue& queue, const TileView& plan, std::span<const TileBatchView> batches,
                            const AttentionInputs<T>& in, const AttentionGradients<T>& gradients) {
-  const auto partials = queue.template scratch<T>(plan.cut_rows.num_partials * in.heads * in.width);
+  const auto partials = queue.template scratch<Computed<T>>(plan.cut_rows.num_partials * in.heads * in.width);
   std::int64_t most_columns = 0, most_relations = 0;
   for (const TileBatchView& view : batches) {
     most_columns = std::max<std::int64_t>(most_columns, view.batch.column_end - view.batch.column_begin);
@@ -295,22 +301,23 @@ void attend_tiles_backward(Queue& queue, const TileView& plan, std::span<const T
   }
   const bool relations = static_cast<bool>(gradients.relations.keys);
   const auto room = [&](bool wanted, std::int64_t entries, std::int64_t width) {
-    return queue.template scratch<T>(wanted ? entries * in.heads * width : 0);
+    return queue.template scratch<Computed<T>>(wanted ? entries * in.heads * width : 0);
   };
   const auto keys = room(gradients.k || relations, most_columns, in.width);
   const auto values = room(static_cast<bool>(gradients.v), most_columns, in.value_width);
   const auto listed = room(relations, most_relations, in.width);
   for (const TileBatchView& view : batches) {
     const TileBatch& batch = view.batch;
-    launch_tiles_backward(queue, plan, batch.tile_begin, batch.tile_end, in, gradients, partials.data(),
-                          TileParts<T>{batch, gradients.k || relations ? keys.data() : nullptr,
-                                       gradients.v ? values.data() : nullptr, relations ? listed.data() : nullptr});
-    const auto add = [&](const PartView& parts, std::int64_t first, const T* vectors, std::int64_t width, T factor,
-                         const HeadRows<T>& target) {
-      add_parts(queue, AddParts<T>{parts, in.heads, width, vectors, first, factor, target});
+    launch_tiles_backward(
+        queue, plan, batch.tile_begin, batch.tile_end, in, gradients, partials.data(),
+        TileParts<Computed<T>>{batch, gradients.k || relations ? keys.data() : nullptr,
+                               gradients.v ? values.data() : nullptr, relations ? listed.data() : nullptr});
+    const auto add = [&](const PartView& parts, std::int64_t first, const Computed<T>* vectors, std::int64_t width,
+                         Computed<T> factor, const HeadRows<Computed<T>>& target) {
+      add_parts(queue, AddParts<Computed<T>>{parts, in.heads, width, vectors, first, factor, target});
     };
     add(view.columns_by_source, batch.column_begin, keys.data(), in.width, in.scale, gradients.k);
-    add(view.columns_by_source, batch.column_begin, values.data(), in.value_width, T{1}, gradients.v);
+    add(view.columns_by_source, batch.column_begin, values.data(), in.value_width, 1, gradients.v);
     add(view.columns_by_relation, batch.column_begin, keys.data(), in.width, in.scale, gradients.relations.keys);
     add(view.relations_by_relation, batch.relation_begin, listed.data(), in.width, in.scale, gradients.relations.keys);
   }
@@ -321,9 +328,9 @@ void attend_tiles_backward(Queue& queue, const TileView& plan, std::span<const T
 template <typename Queue, typename T>
 void attend_tiles_backward_atomically(Queue& queue, const TileView& plan, const AttentionInputs<T>& in,
                                       const AttentionGradients<T>& gradients) {
-  const auto partials = queue.template scratch<T>(plan.cut_rows.num_partials * in.heads * in.width);
+  const auto partials = queue.template scratch<Computed<T>>(plan.cut_rows.num_partials * in.heads * in.width);
   launch_tiles_backward(queue, plan, 0, plan.num_tiles, in, gradients, partials.data(),
-                        TileAdditions<T>{gradients.k, gradients.v, gradients.relations.keys});
+                        TileAdditions<Computed<T>>{gradients.k, gradients.v, gradients.relations.keys});
   sum_segments(queue, SumSegments<T>{plan.cut_rows, in.heads, in.width, in.scale, partials.data(), gradients.q});
 }
 

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "kernels/simt/collective.h"
+#include "bough/simt/collective.h"
 
 namespace bough::simt {
 

@@ -2,8 +2,9 @@
 
 #include <cmath>
 #include <cstdint>
+#include <limits>
 
-#include "kernels/simt/collective.h"
+#include "bough/simt/collective.h"
 
 /// Updates of parameters: a block for each piece of a list over all parameters of a model. The list itself lies where
 /// kernels can read it.
@@ -17,19 +18,24 @@ struct AdamNumbers {
 
 template <typename T, typename Step>
 AdamNumbers<T> adam_numbers(const Step& step) {
-  const double bias1 = 1 - std::pow(step.beta1, static_cast<double>(step.step));
-  const double bias2 = 1 - std::pow(step.beta2, static_cast<double>(step.step));
+  const auto [shrink, rate, root_scale] = changing_numbers_of(step);
   return {.gradient_scale = static_cast<T>(step.gradient_scale),
           .coupled_decay = step.decoupled_weight_decay ? T{0} : static_cast<T>(step.weight_decay),
-          .shrink = static_cast<T>(step.decoupled_weight_decay ? 1 - step.learning_rate * step.weight_decay : 1.0),
+          .shrink = static_cast<T>(shrink),
           .beta1 = static_cast<T>(step.beta1),
           .beta2 = static_cast<T>(step.beta2),
           .rest1 = static_cast<T>(1 - step.beta1),
           .rest2 = static_cast<T>(1 - step.beta2),
-          .rate = static_cast<T>(step.learning_rate / bias1),
-          .root_scale = static_cast<T>(1 / std::sqrt(bias2)),
+          .rate = static_cast<T>(rate),
+          .root_scale = static_cast<T>(root_scale),
           .epsilon = static_cast<T>(step.epsilon)};
 }
+
+/// Numbers of a step that the host does not know when it launches: see StepOnDevice. Null: those of the launch hold.
+struct NumbersOnDevice {
+  const double* gradient_scale = nullptr;
+  const double* changing = nullptr;
+};
 
 /// Piece: parameter, gradient, first_moment, second_moment, count.
 template <typename T, typename Piece>
@@ -37,10 +43,19 @@ struct AdamUpdate {
   static constexpr int block_size = 256;
 
   const Piece* pieces = nullptr;
-  AdamNumbers<T> step;
+  AdamNumbers<T> given;
+  NumbersOnDevice on_device;
 
   template <typename Context>
   BOUGH_DEVICE void operator()(Context& context) const {
+    AdamNumbers<T> step = given;
+    if (on_device.changing != nullptr) {
+      step.gradient_scale = static_cast<T>(context.load(on_device.gradient_scale));
+      step.shrink = static_cast<T>(context.load(on_device.changing));
+      step.rate = static_cast<T>(context.load(on_device.changing + 1));
+      step.root_scale = static_cast<T>(context.load(on_device.changing + 2));
+      if (step.gradient_scale != step.gradient_scale) return;
+    }
     const Piece piece = context.load(pieces + context.block());
     for (std::int64_t i = context.thread(); i < piece.count; i += block_size) {
       const T p = context.load(piece.parameter + i);
@@ -63,20 +78,27 @@ struct SgdUpdate {
   const Piece* pieces = nullptr;
   T gradient_scale = 1, decay = 0, momentum = 0, rate = 0;
   bool nesterov = false;
+  NumbersOnDevice on_device;
 
   template <typename Context>
   BOUGH_DEVICE void operator()(Context& context) const {
+    T scale_now = gradient_scale, rate_now = rate;
+    if (on_device.changing != nullptr) {
+      scale_now = static_cast<T>(context.load(on_device.gradient_scale));
+      rate_now = static_cast<T>(context.load(on_device.changing));
+      if (scale_now != scale_now) return;
+    }
     const Piece piece = context.load(pieces + context.block());
     for (std::int64_t i = context.thread(); i < piece.count; i += block_size) {
       const T p = context.load(piece.parameter + i);
-      const T g = gradient_scale * context.load(piece.gradient + i) + decay * p;
+      const T g = scale_now * context.load(piece.gradient + i) + decay * p;
       T direction = g;
       if (piece.velocity != nullptr) {
         const T velocity = momentum * context.load(piece.velocity + i) + g;
         context.store(piece.velocity + i, velocity);
         direction = nesterov ? g + momentum * velocity : velocity;
       }
-      context.store(piece.parameter + i, p - rate * direction);
+      context.store(piece.parameter + i, p - rate_now * direction);
     }
   }
 };
@@ -103,6 +125,33 @@ struct SquaredSums {
   }
 };
 
+/// norm = |gradient_scale| times the root of the sum of all sums; scale = gradient_scale, made smaller where the norm
+/// is above a limit other than 0, and not a number where the norm is not finite. One block.
+struct ClippedNorm {
+  static constexpr int block_size = 256;
+
+  const double* sums = nullptr;
+  std::int64_t count = 0;
+  double gradient_scale = 1, limit = 0;
+  double* norm = nullptr;
+  double* scale = nullptr;
+
+  template <typename Context>
+  BOUGH_DEVICE void operator()(Context& context) const {
+    const auto slots = context.template shared<double>(warp_size);
+    double sum = 0;
+    for (std::int64_t i = context.thread(); i < count; i += block_size) sum += context.load(sums + i);
+    sum = block_reduce(context, slots, sum, mp::Sum{});
+    if (context.thread() != 0) return;
+    const double size = std::abs(gradient_scale) * std::sqrt(sum);
+    double factor = gradient_scale;
+    if (limit > 0 && size > limit) factor *= limit / size;
+    if (!std::isfinite(size)) factor = std::numeric_limits<double>::quiet_NaN();
+    context.store(norm, size);
+    context.store(scale, factor);
+  }
+};
+
 template <typename T, typename Piece>
 struct ScalePieces {
   static constexpr int block_size = 256;
@@ -120,18 +169,20 @@ struct ScalePieces {
 };
 
 template <typename T, typename Queue, typename Piece, typename Step>
-void adam_update(Queue& queue, const Piece* pieces, std::int64_t count, const Step& step) {
+void adam_update(Queue& queue, const Piece* pieces, std::int64_t count, const Step& step,
+                 const NumbersOnDevice& on_device) {
   using Body = AdamUpdate<T, Piece>;
   queue.launch({.name = "adam_update", .num_blocks = count, .block_size = Body::block_size},
-               Body{pieces, adam_numbers<T>(step)});
+               Body{pieces, adam_numbers<T>(step), on_device});
 }
 
 template <typename T, typename Queue, typename Piece, typename Step>
-void sgd_update(Queue& queue, const Piece* pieces, std::int64_t count, const Step& step) {
+void sgd_update(Queue& queue, const Piece* pieces, std::int64_t count, const Step& step,
+                const NumbersOnDevice& on_device) {
   using Body = SgdUpdate<T, Piece>;
   queue.launch({.name = "sgd_update", .num_blocks = count, .block_size = Body::block_size},
                Body{pieces, static_cast<T>(step.gradient_scale), static_cast<T>(step.weight_decay),
-                    static_cast<T>(step.momentum), static_cast<T>(step.learning_rate), step.nesterov});
+                    static_cast<T>(step.momentum), static_cast<T>(step.learning_rate), step.nesterov, on_device});
 }
 
 template <typename Queue, typename Piece>
@@ -142,6 +193,15 @@ void squared_sums(Queue& queue, const Piece* pieces, std::int64_t count, double*
                 .block_size = Body::block_size,
                 .shared_bytes = block_reduce_bytes<double>()},
                Body{pieces, sums});
+}
+
+template <typename Queue>
+void clipped_norm(Queue& queue, const ClippedNorm& body) {
+  queue.launch({.name = "clipped_norm",
+                .num_blocks = 1,
+                .block_size = ClippedNorm::block_size,
+                .shared_bytes = block_reduce_bytes<double>()},
+               body);
 }
 
 template <typename T, typename Queue, typename Piece>

@@ -2,9 +2,9 @@
 
 #include <cstdint>
 
+#include "bough/simt/context.h"
 #include "kernels/attention_views.h"
 #include "kernels/simt/attention_tile_view.h"
-#include "kernels/simt/context.h"
 
 /// Vectors that tiles have left for sources or relations, added up in the order of the tiles.
 namespace bough::simt {

@@ -4,8 +4,8 @@
 #include <limits>
 #include <type_traits>
 
+#include "bough/simt/collective.h"
 #include "kernels/functors/binary.h"
-#include "kernels/simt/collective.h"
 
 /// Reductions of [outer, reduced, inner] over the middle axis: in pieces of it, whose results are reduced in turn,
 /// always in the same order. float is reduced in double.

@@ -66,16 +66,17 @@ class RelationSums {
 /// The tables of blocks. Each element belongs to one thread of the block, which alone reads and writes it.
 template <typename T>
 struct RelationOuterProducts {
+  using Number = Computed<T>;
   const AttentionInputs<T>& in;
   const AttentionGradients<T>& gradients;
-  const RelationTables<T>& tables;
+  const RelationTables<Number>& tables;
   const RowItem* items;
 
   template <typename Context>
   BOUGH_DEVICE void clear(Context& context) const {
-    const auto each = [&](const HeadRows<T>& table, std::int64_t width) {
+    const auto each = [&](const HeadRows<Number>& table, std::int64_t width) {
       for (std::int64_t i = context.thread(); table && i < gradients.num_relations * width; i += context.block_size()) {
-        context.store(block_table(context, table) + i, T{0});
+        context.store(block_table(context, table) + i, Number{0});
       }
     };
     each(tables.keys, in.width);
@@ -88,12 +89,12 @@ struct RelationOuterProducts {
   BOUGH_DEVICE void add(Context& context, const Sums& sums, std::int64_t head, std::int64_t first, int count) const {
     const auto row_of = [&](int warp) { return context.load(&items[first + warp].row); };
     add_to(context, tables.keys, in.width, count, [&](int warp, std::int64_t relation, std::int64_t i) {
-      const T factor = sums.d_score(warp, relation);
-      return factor == T{0} ? T{0} : in.scale * factor * context.load(in.q(row_of(warp), head) + i);
+      const Number factor = sums.d_score(warp, relation);
+      return factor == 0 ? Number{0} : in.scale * factor * Number{context.load(in.q(row_of(warp), head) + i)};
     });
     add_to(context, tables.values, in.value_width, count, [&](int warp, std::int64_t relation, std::int64_t i) {
-      const T factor = sums.share(warp, relation);
-      return factor == T{0} ? T{0} : factor * context.load(gradients.d_out(row_of(warp), head) + i);
+      const Number factor = sums.share(warp, relation);
+      return factor == 0 ? Number{0} : factor * Number{context.load(gradients.d_out(row_of(warp), head) + i)};
     });
     add_to(context, tables.bias, 1, count,
            [&](int warp, std::int64_t relation, std::int64_t) { return sums.d_score(warp, relation); });
@@ -102,19 +103,19 @@ struct RelationOuterProducts {
  private:
   /// [relations, width], the block's own.
   template <typename Context>
-  BOUGH_DEVICE static T* block_table(Context& context, const HeadRows<T>& table) {
+  BOUGH_DEVICE static Number* block_table(Context& context, const HeadRows<Number>& table) {
     return table.data + context.block() * table.head_stride;
   }
 
   template <typename Context, typename Term>
-  BOUGH_DEVICE void add_to(Context& context, const HeadRows<T>& table, std::int64_t width, int count,
+  BOUGH_DEVICE void add_to(Context& context, const HeadRows<Number>& table, std::int64_t width, int count,
                            const Term& term) const {
     if (!table) return;
     for (std::int64_t i = context.thread(); i < gradients.num_relations * width; i += context.block_size()) {
-      T sum = 0;
+      Number sum = 0;
       for (int warp = 0; warp < count; ++warp) sum += term(warp, i / width, i % width);
-      if (sum == T{0}) continue;
-      T* element = block_table(context, table) + i;
+      if (sum == 0) continue;
+      Number* element = block_table(context, table) + i;
       context.store(element, context.load(element) + sum);
     }
   }
@@ -146,7 +147,7 @@ RelationTableSizes relation_table_sizes(const AttentionGradients<T>& gradients, 
                                         std::int64_t num_items, std::int64_t warps) {
   RelationTableSizes sizes{.ranges = blocks_for(num_items, warps), .items_per_range = warps, .heads = in.heads};
   if (!gradients.relations || gradients.num_relations == 0) return sizes;
-  if (relation_sums_bytes<T>(gradients.num_relations, warps) > most_shared_bytes) {
+  if (relation_sums_bytes<Computed<T>>(gradients.num_relations, warps) > most_shared_bytes) {
     throw DeviceError("graph_attention", "has no gradient of tables of " + std::to_string(gradients.num_relations) +
                                              " relations on a GPU; use fewer, or Device::cpu()");
   }
@@ -155,7 +156,8 @@ RelationTableSizes relation_table_sizes(const AttentionGradients<T>& gradients, 
   sizes.value_width = gradients.relations.values ? in.value_width : 0;
   sizes.bias_width = gradients.relations.bias ? 1 : 0;
   const std::int64_t most_bytes = std::int64_t{64} << 20;
-  const std::int64_t bytes = std::max<std::int64_t>(1, sizes.block_elements()) * static_cast<std::int64_t>(sizeof(T));
+  const std::int64_t bytes =
+      std::max<std::int64_t>(1, sizes.block_elements()) * static_cast<std::int64_t>(sizeof(Computed<T>));
   const std::int64_t most_ranges =
       std::clamp<std::int64_t>(most_bytes / (bytes * std::max<std::int64_t>(1, in.heads)), 1, 256);
   sizes.items_per_range =

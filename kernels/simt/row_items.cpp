@@ -1,4 +1,4 @@
-#include "kernels/simt/row_items.h"
+#include "bough/simt/row_items.h"
 
 #include <algorithm>
 

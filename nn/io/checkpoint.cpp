@@ -8,6 +8,7 @@
 #include "bough/core/errors.h"
 #include "bough/nn/averaging.h"
 #include "bough/nn/optimizer.h"
+#include "bough/ops/cast.h"
 #include "nn/io/checksums.h"
 #include "nn/modules/state.h"
 
@@ -62,6 +63,9 @@ void save_checkpoint(const std::string& path, const Module& module, const Checkp
 void load_checkpoint(const std::string& path, Module& module, const CheckpointParts& parts) {
   TensorFile file = load_tensors(path);
   if (const auto written = file.metadata.extract(checksums_key)) require_checksums(path, file, written.mapped());
+  for (auto& [name, tensor] : file.tensors) {
+    if (tensor.dtype() == DType::bfloat16) tensor = cast(tensor, DType::float32);  // modules compute in wider types
+  }
   const Module::NamedTensors optimizer = take(file.tensors, optimizer_prefix);
   const Module::NamedTensors average = take(file.tensors, average_prefix);
   const Module::NamedTensors& model = file.tensors;

@@ -36,8 +36,6 @@ float from_half(std::uint16_t bits) {
   return std::bit_cast<float>(sign | (exponent == 31 ? 255u : exponent + 112u) << 23 | mantissa << 13);
 }
 
-float from_bfloat16(std::uint16_t bits) { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
-
 /// A type of the format and ours; `widen` for those that become a wider one on reading, which is exact.
 struct FileType {
   const char* name;
@@ -51,8 +49,8 @@ constexpr std::array<FileType, 7> file_types{{{"F32", DType::float32, 4},
                                               {"I32", DType::int32, 4},
                                               {"I64", DType::int64, 8},
                                               {"BOOL", DType::boolean, 1},
-                                              {"F16", DType::float32, 2, from_half},
-                                              {"BF16", DType::float32, 2, from_bfloat16}}};
+                                              {"BF16", DType::bfloat16, 2},
+                                              {"F16", DType::float32, 2, from_half}}};
 
 const char* file_name_of(DType dtype) { return std::ranges::find(file_types, dtype, &FileType::dtype)->name; }
 

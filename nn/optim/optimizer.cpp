@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
+#include "bough/core/captured_step.h"
 #include "bough/core/errors.h"
 #include "bough/core/memory.h"
 #include "bough/ops/optimizer_step.h"
@@ -44,26 +46,56 @@ Optimizer::Optimizer(Module::NamedTensors parameters, double learning_rate, doub
   }
 }
 
-double Optimizer::step(double gradient_scale) {
-  std::vector<Slot*> ready;
-  std::vector<Tensor> gradients;
+Optimizer::Ready Optimizer::ready() {
+  Ready result;
   for (Slot& slot : slots_) {
     if (const Tensor gradient = slot.parameter.grad(); gradient.defined()) {
-      ready.push_back(&slot);
-      gradients.push_back(gradient);
+      result.slots.push_back(&slot);
+      result.gradients.push_back(gradient);
     }
   }
-  const double norm = std::abs(gradient_scale) * global_norm(gradients);
+  return result;
+}
+
+void Optimizer::update_clipped(Ready& ready, double gradient_scale, double norm) {
+  ++steps_;
+  if (ready.slots.empty() || !std::isfinite(norm)) return;
+  if (clip_norm_ > 0 && norm > clip_norm_) gradient_scale *= clip_norm_ / norm;
+  update(ready.slots, gradient_scale, steps_, {});
+}
+
+double Optimizer::step(double gradient_scale) {
+  Ready now = ready();
+  const double norm = std::abs(gradient_scale) * global_norm(now.gradients);
   if (!std::isfinite(norm)) {
     throw Error("optimizer",
                 fmt::format("the norm of the gradients is {} at step {}; the loss has overflowed or is not a "
                             "number, a lower learning rate or clipping helps",
                             norm, steps_ + 1));
   }
-  if (clip_norm_ > 0 && norm > clip_norm_) gradient_scale *= clip_norm_ / norm;
-  ++steps_;
-  if (!ready.empty()) update(ready, gradient_scale, steps_);
+  update_clipped(now, gradient_scale, norm);
   return norm;
+}
+
+Tensor Optimizer::enqueue_step(double gradient_scale) {
+  Ready now = ready();
+  const Device device = now.slots.empty() ? Device::cpu() : now.gradients[0].device();
+  const bool one_gpu = device.kind == Device::Kind::cuda &&
+                       std::ranges::all_of(now.gradients, [&](const Tensor& g) { return g.device() == device; });
+  if (!one_gpu) {
+    const double norm = std::abs(gradient_scale) * global_norm(now.gradients);
+    update_clipped(now, gradient_scale, norm);
+    return full({}, norm, DType::float64, device);
+  }
+  const ClippedNorm clipped = clipped_norm(now.gradients, gradient_scale, clip_norm_);
+  const auto count = static_cast<std::int64_t>(changing_numbers(1).size());
+  const Tensor numbers = bough::changing_numbers(device, count, [this, slots = now.slots](std::span<double> values) {
+    ++steps_;
+    std::ranges::copy(changing_numbers(steps_), values.begin());
+    for (Slot* slot : slots) slot->parameter.mark_written();
+  });
+  update(now.slots, gradient_scale, steps_, {clipped.scale, numbers});
+  return clipped.norm;
 }
 
 void Optimizer::clear_grad() {
@@ -107,16 +139,25 @@ Sgd::Sgd(Module::NamedTensors parameters, const SgdOptions& options)
   require_between("sgd", "weight_decay", options.weight_decay, 0, unlimited);
 }
 
-void Sgd::update(std::vector<Slot*>& slots, double gradient_scale, std::int64_t) {
+SgdStep Sgd::numbers(double gradient_scale) const {
+  return {.learning_rate = learning_rate(),
+          .momentum = options_.momentum,
+          .weight_decay = options_.weight_decay,
+          .nesterov = options_.nesterov,
+          .gradient_scale = gradient_scale};
+}
+
+std::vector<double> Sgd::changing_numbers(std::int64_t) const {
+  const auto changing = changing_numbers_of(numbers(1));
+  return {changing.begin(), changing.end()};
+}
+
+void Sgd::update(std::vector<Slot*>& slots, double gradient_scale, std::int64_t, const StepOnDevice& on_device) {
   std::vector<SgdSlot> pieces;
   for (Slot* slot : slots) {
     pieces.push_back({slot->parameter, slot->parameter.grad(), slot->state.empty() ? Tensor() : slot->state[0]});
   }
-  sgd_update(pieces, {.learning_rate = learning_rate(),
-                      .momentum = options_.momentum,
-                      .weight_decay = options_.weight_decay,
-                      .nesterov = options_.nesterov,
-                      .gradient_scale = gradient_scale});
+  sgd_update(pieces, numbers(gradient_scale), on_device);
 }
 
 Adam::Adam(Module::NamedTensors parameters, const AdamOptions& options, bool decoupled_weight_decay)
@@ -129,19 +170,28 @@ Adam::Adam(Module::NamedTensors parameters, const AdamOptions& options, bool dec
   require_between("adam", "weight_decay", options.weight_decay, 0, unlimited);
 }
 
-void Adam::update(std::vector<Slot*>& slots, double gradient_scale, std::int64_t step) {
+AdamStep Adam::numbers(double gradient_scale, std::int64_t step) const {
+  return {.learning_rate = learning_rate(),
+          .beta1 = options_.beta1,
+          .beta2 = options_.beta2,
+          .epsilon = options_.epsilon,
+          .weight_decay = options_.weight_decay,
+          .decoupled_weight_decay = decoupled_weight_decay_,
+          .gradient_scale = gradient_scale,
+          .step = step};
+}
+
+std::vector<double> Adam::changing_numbers(std::int64_t step) const {
+  const auto changing = changing_numbers_of(numbers(1, step));
+  return {changing.begin(), changing.end()};
+}
+
+void Adam::update(std::vector<Slot*>& slots, double gradient_scale, std::int64_t step, const StepOnDevice& on_device) {
   std::vector<AdamSlot> pieces;
   for (Slot* slot : slots) {
     pieces.push_back({slot->parameter, slot->parameter.grad(), slot->state[0], slot->state[1]});
   }
-  adam_update(pieces, {.learning_rate = learning_rate(),
-                       .beta1 = options_.beta1,
-                       .beta2 = options_.beta2,
-                       .epsilon = options_.epsilon,
-                       .weight_decay = options_.weight_decay,
-                       .decoupled_weight_decay = decoupled_weight_decay_,
-                       .gradient_scale = gradient_scale,
-                       .step = step});
+  adam_update(pieces, numbers(gradient_scale, step), on_device);
 }
 
 }  // namespace bough::nn

@@ -123,7 +123,7 @@ Tensor& Tensor::set_requires_grad(bool value) {
   }
   if (value && !is_floating(dtype())) {
     throw AutogradError("set_requires_grad",
-                        fmt::format("only float32 and float64 have gradients, not {}", name_of(dtype())));
+                        fmt::format("only float32, float64 and bfloat16 have gradients, not {}", name_of(dtype())));
   }
   body_->requires_grad = value;
   return *this;

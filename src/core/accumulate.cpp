@@ -51,6 +51,12 @@ void accumulate_elements(const double* source, double scale, double* target, std
     HWY_DYNAMIC_DISPATCH(accumulate_double)(source + begin, scale, target + begin, end - begin);
   });
 }
+template <>
+void accumulate_elements(const bfloat16* source, float scale, bfloat16* target, std::int64_t count) {
+  parallel_chunks(count, 1 << 16, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) target[i] = bfloat16(target[i] + scale * source[i]);
+  });
+}
 
 }  // namespace bough
 #endif

@@ -1,5 +1,11 @@
 #include "bough/core/captured_step.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "bough/core/errors.h"
 #include "bough/core/random.h"
 #include "src/core/recording.h"
 #include "src/core/tensor_body.h"
@@ -11,9 +17,8 @@ struct CapturedStep::State {
   std::function<std::vector<Tensor>()> step;
   std::vector<Tensor> leaves;
   bool ran = false;
-  Tensor random_shift = {};        ///< int64 on the device: how far the streams of a replay are from the recorded ones
-  RandomStream first_stream = {};  ///< the generator when the step was recorded
-  std::uint64_t num_streams = 0;   ///< that it takes
+  RandomStream first_stream = {};                    ///< the generator when the step was recorded
+  std::uint64_t num_streams = 0;                     ///< that it takes
   std::vector<Tensor> results = {}, gradients = {};  ///< gradients of leaves; undefined where there is none
   std::unique_ptr<Recording> recording = {};         ///< goes first: nothing may be replayed into memory of the others
 
@@ -23,10 +28,8 @@ struct CapturedStep::State {
   }
 
   void record() {
-    if (!random_shift.defined()) random_shift = zeros({1}, DType::int64, device);
     first_stream = default_generator().state();
-    auto fresh =
-        std::make_unique<Recording>(device.index, reinterpret_cast<const std::uint64_t*>(random_shift.body()->bytes()));
+    auto fresh = std::make_unique<Recording>(device.index);
     try {
       call();
       gradients.clear();
@@ -44,9 +47,7 @@ struct CapturedStep::State {
 
   void replay() {
     const RandomStream now = default_generator().state();
-    const auto shift = static_cast<std::int64_t>(now.stream - first_stream.stream);
-    cuda_fill(device.index, random_shift.body()->bytes(), &shift, sizeof(shift), 1);
-    recording->replay();
+    recording->replay(now.stream - first_stream.stream);
     default_generator().set_state({now.seed, now.stream + num_streams});
     for (std::size_t i = 0; i < leaves.size(); ++i) {
       if (gradients[i].defined()) leaves[i].set_grad(gradients[i]);
@@ -71,6 +72,30 @@ const std::vector<Tensor>& CapturedStep::run() {
   if (state.recording == nullptr || other_seed) state.record();
   state.replay();
   return state.results;
+}
+
+Tensor changing_numbers(Device device, std::int64_t count, std::function<void(std::span<double>)> now) {
+  const auto size = static_cast<std::size_t>(count);
+  if (size >= most_written_words) {
+    throw ConfigError("changing_numbers", fmt::format("there can be up to {}, not {}", most_written_words - 1, count));
+  }
+  Tensor result = Tensor::empty({count}, DType::float64, device);
+  std::byte* target = result.body()->bytes();
+  if (Recording* recording = Recording::current_on(device)) {
+    const double* source = recording->changing(size, std::move(now));
+    cuda_copy(device.index, target, source, size * sizeof(double), CopyDirection::device_to_device);
+    return result;
+  }
+  std::vector<double> numbers(size);
+  now(numbers);
+  if (device.kind == Device::Kind::cpu) {
+    std::ranges::copy(numbers, result.data<double>());
+  } else {
+    std::vector<std::uint64_t> words(size);
+    std::ranges::transform(numbers, words.begin(), [](double number) { return std::bit_cast<std::uint64_t>(number); });
+    cuda_write(device.index, reinterpret_cast<std::uint64_t*>(target), words);
+  }
+  return result;
 }
 
 bool CapturedStep::captured() const { return state_->recording != nullptr; }

@@ -2,6 +2,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
+
+#include "bough/core/bfloat16.h"
 
 /// What the runtime needs of CUDA. src/cuda has it on a GPU; src/no_cuda has the same symbols for builds without it,
 /// where all that needs a device throws DeviceError with a hint.
@@ -53,10 +56,14 @@ CudaGraph* cuda_end_recording(int device);
 void cuda_replay(int device, CudaGraph* graph);
 void cuda_free_graph(int device, CudaGraph* graph) noexcept;
 
-/// count copies of an element of `size` bytes (1, 4 or 8) into memory of the device. Does not wait for it.
+/// count copies of an element of `size` bytes (1, 2, 4 or 8) into memory of the device. Does not wait for it.
 void cuda_fill(int device, void* target, const void* element, std::size_t size, std::int64_t count);
-/// target[i] += scale * source[i], both on the device. float and double.
+/// Words into memory of the device, at most most_written_words of them. They go with the launch: does not wait for the
+/// device, and the words may go as soon as this returns.
+inline constexpr std::size_t most_written_words = 32;
+void cuda_write(int device, std::uint64_t* target, std::span<const std::uint64_t> words);
+/// target[i] += scale * source[i], both on the device. float, double and bfloat16.
 template <typename T>
-void cuda_accumulate(int device, const T* source, T scale, T* target, std::int64_t count);
+void cuda_accumulate(int device, const T* source, Computed<T> scale, T* target, std::int64_t count);
 
 }  // namespace bough

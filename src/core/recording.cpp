@@ -2,7 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <bit>
+
 #include "bough/core/errors.h"
+#include "src/core/tensor_body.h"
 
 namespace bough {
 namespace {
@@ -15,13 +20,18 @@ Recording*& current() {
 
 }  // namespace
 
-Recording::Recording(int device, const std::uint64_t* random_shift) : device_(device), random_shift_(random_shift) {
+// Words are, as constants, not from the memory of the recording: kernels of a replay would write there before others
+// read them.
+Recording::Recording(int device)
+    : device_(device),
+      words_(Tensor::empty({static_cast<std::int64_t>(most_written_words)}, DType::int64, Device::cuda(device))) {
   if (current() != nullptr) throw ConfigError("captured step", "another step is being recorded on this thread");
-  memory_ = allocator_of(Device::cuda(device)).begin_apart();
+  PooledAllocator& allocator = allocator_of(Device::cuda(device));
+  memory_ = allocator.begin_apart();
   try {
     cuda_begin_recording(device);
   } catch (...) {
-    allocator_of(Device::cuda(device)).end_apart();
+    allocator.end_apart();
     throw;
   }
   recording_ = true;
@@ -45,15 +55,41 @@ void Recording::finish() {
   graph_ = cuda_end_recording(device_);
 }
 
+std::uint64_t* Recording::words() const { return reinterpret_cast<std::uint64_t*>(words_.body()->bytes()); }
+
+void Recording::replay(std::uint64_t random_shift) {
+  std::array<std::uint64_t, most_written_words> now{random_shift};
+  std::vector<double> numbers;
+  for (const Changing& part : changing_) {
+    numbers.assign(part.count, 0);
+    part.now(numbers);
+    std::ranges::transform(numbers, now.begin() + static_cast<std::ptrdiff_t>(part.first),
+                           [](double number) { return std::bit_cast<std::uint64_t>(number); });
+  }
+  cuda_write(device_, words(), std::span(now).first(num_words_));
+  cuda_replay(device_, graph_);
+}
+
+const double* Recording::changing(std::size_t count, std::function<void(std::span<double>)> now) {
+  if (count > most_written_words - num_words_) {
+    throw ConfigError("captured step", fmt::format("a step can have up to {} numbers that change, not {} more than {}",
+                                                   most_written_words - 1, count, num_words_ - 1));
+  }
+  const std::size_t first = num_words_;
+  changing_.push_back({first, count, std::move(now)});
+  num_words_ += count;
+  return reinterpret_cast<const double*>(words() + first);
+}
+
 Recording* Recording::current_on(Device device) noexcept {
   Recording* recording = current();
   const bool here = recording != nullptr && device == Device::cuda(recording->device_);
   return here ? recording : nullptr;
 }
 
-const std::uint64_t* Recording::random_shift(int device) noexcept {
-  const Recording* recording = current_on(Device::cuda(device));
-  return recording == nullptr ? nullptr : recording->random_shift_;
+const std::uint64_t* Recording::random_shift(Device device) noexcept {
+  const Recording* recording = current_on(device);
+  return recording == nullptr ? nullptr : recording->words();
 }
 
 void Recording::refuse(Device device, const char* what) {

@@ -2,9 +2,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <span>
 #include <vector>
 
+#include "bough/core/tensor.h"
 #include "src/core/allocator.h"
 #include "src/core/cuda_device.h"
 
@@ -13,37 +16,51 @@ namespace bough {
 /// Work of one GPU that is recorded on one thread, to be replayed: see CapturedStep.
 ///
 /// While it is recorded, kernels, fills and copies inside the device are not done. Memory comes from a part of its own,
-/// which replays write to whenever they run. What comes from the host is the same for all replays and is kept; what the
-/// host wants to see is refused.
+/// which replays write to whenever they run. What comes from the host is the same for all replays and is kept, but for
+/// numbers that are asked for before each of them; what the host wants to see is refused.
 class Recording {
  public:
-  /// Begins. Random numbers of kernels are those of their streams plus what `random_shift`, on the device, holds.
-  Recording(int device, const std::uint64_t* random_shift);
+  /// Begins.
+  explicit Recording(int device);
   ~Recording();
   Recording(const Recording&) = delete;
   Recording& operator=(const Recording&) = delete;
 
   /// Ends; from then on the recording can be replayed.
   void finish();
-  void replay() { cuda_replay(device_, graph_); }
+  /// Gives the device all that was recorded, without waiting for it. Random numbers of kernels are those of their
+  /// recorded streams plus random_shift.
+  void replay(std::uint64_t random_shift);
 
+  /// Where the device finds in each replay what `now` gave for it just before. ConfigError for too many numbers.
+  const double* changing(std::size_t count, std::function<void(std::span<double>)> now);
+
+  /// The recording of the calling thread, if it records work of the device; else null.
+  static Recording* current_on(Device device) noexcept;
   /// Whether the calling thread records work of the device.
   static bool active(Device device) noexcept { return current_on(device) != nullptr; }
-  /// What kernels add to the numbers of their random streams; null outside a recording.
-  static const std::uint64_t* random_shift(int device) noexcept;
+  /// What kernels add to the numbers of their random streams, on the device; null outside a recording.
+  static const std::uint64_t* random_shift(Device device) noexcept;
   /// DeviceError if the calling thread records work of the device: `what` needs its values.
   static void refuse(Device device, const char* what);
 
  private:
   friend void copy_from_host(int device, void* target, const void* source, std::size_t bytes);
-  static Recording* current_on(Device device) noexcept;
   /// Memory with these bytes that nobody writes to as long as the recording lives.
   const void* constant(const void* source, std::size_t bytes);
 
+  struct Changing {
+    std::size_t first, count;
+    std::function<void(std::span<double>)> now;
+  };
+  std::uint64_t* words() const;
+
   int device_;
-  const std::uint64_t* random_shift_;
   std::shared_ptr<ApartMemory> memory_;
   std::vector<PooledAllocator::Block> constants_;
+  Tensor words_;  ///< what changes between replays: the shift of random streams, then numbers
+  std::vector<Changing> changing_;
+  std::size_t num_words_ = 1;
   CudaGraph* graph_ = nullptr;
   bool recording_ = false;
 };

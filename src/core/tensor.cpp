@@ -150,7 +150,11 @@ std::vector<T> Tensor::to_vector() const {
   const Tensor here = detach().to(Device::cpu());
   return visit_dtype(dtype(), [&]<typename From>(TypeTag<From>) {
     const std::span<const From> values = here.span<From>();
-    return std::vector<T>(values.begin(), values.end());
+    std::vector<T> result;
+    result.reserve(values.size());
+    // A bfloat16 becomes another type by way of float.
+    for (const From value : values) result.push_back(static_cast<T>(static_cast<Computed<From>>(value)));
+    return result;
   });
 }
 
@@ -268,13 +272,13 @@ Tensor& Tensor::accumulate(const Tensor& source, double scale) {
     throw DeviceError("accumulate", fmt::format("the target is on {}, the source on {}; to(device) moves one",
                                                 to_string(device), to_string(from)));
   }
-  visit_floating("accumulate", body.dtype, [&]<typename T>(TypeTag<T>) {
+  visit_stored_floating("accumulate", body.dtype, [&]<typename T>(TypeTag<T>) {
     const auto* addition = reinterpret_cast<const T*>(source.body()->bytes());
     auto* sum = reinterpret_cast<T*>(body.bytes());
     if (device.kind == Device::Kind::cpu) {
-      accumulate_elements(addition, static_cast<T>(scale), sum, elements());
+      accumulate_elements(addition, static_cast<Computed<T>>(scale), sum, elements());
     } else {
-      cuda_accumulate(device.index, addition, static_cast<T>(scale), sum, elements());
+      cuda_accumulate(device.index, addition, static_cast<Computed<T>>(scale), sum, elements());
     }
   });
   body.storage->count_write();
@@ -325,5 +329,14 @@ template std::span<bool> Tensor::span<bool>();
 template std::span<const bool> Tensor::span<bool>() const;
 template bool Tensor::item<bool>() const;
 template std::vector<bool> Tensor::to_vector<bool>() const;
+
+template Tensor Tensor::from_span<bfloat16>(std::span<const bfloat16>, const Shape&, Device);
+template Tensor Tensor::from_vector<bfloat16>(const std::vector<bfloat16>&, const Shape&, Device);
+template bfloat16* Tensor::data<bfloat16>();
+template const bfloat16* Tensor::data<bfloat16>() const;
+template std::span<bfloat16> Tensor::span<bfloat16>();
+template std::span<const bfloat16> Tensor::span<bfloat16>() const;
+template bfloat16 Tensor::item<bfloat16>() const;
+template std::vector<bfloat16> Tensor::to_vector<bfloat16>() const;
 
 }  // namespace bough

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "src/cuda/check.h"
+#include "bough/cuda/check.h"
 
 namespace bough::cuda {
 

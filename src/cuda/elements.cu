@@ -3,16 +3,16 @@
 #include <algorithm>
 #include <cstring>
 
+#include "bough/cuda/launch.h"
+#include "bough/cuda/work_stream.h"
 #include "src/core/cuda_device.h"
-#include "src/cuda/launch.h"
-#include "src/cuda/work_stream.h"
 
 namespace bough {
 namespace {
 
 /// Calls f(i) for each element, from as many threads as there are elements or a launch can have.
 template <typename F>
-__global__ void run_elements(F f, std::int64_t count) {
+__global__ void run_elements(const __grid_constant__ F f, std::int64_t count) {
   const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
   for (std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += stride) f(i);
 }
@@ -32,9 +32,9 @@ void for_each_element(const char* name, int device, std::int64_t count, const F&
 template <typename T>
 struct AddScaled {
   const T* source;
-  T scale;
+  Computed<T> scale;
   T* target;
-  __device__ void operator()(std::int64_t i) const { target[i] += scale * source[i]; }
+  __device__ void operator()(std::int64_t i) const { target[i] = static_cast<T>(target[i] + scale * source[i]); }
 };
 
 template <typename Unit>
@@ -51,20 +51,34 @@ void fill(int device, void* target, const void* element, std::int64_t count) {
   for_each_element("fill", device, count, fill);
 }
 
+struct WriteWords {
+  std::uint64_t* target;
+  std::uint64_t words[most_written_words];
+  __device__ void operator()(std::int64_t i) const { target[i] = words[i]; }
+};
+
 }  // namespace
+
+void cuda_write(int device, std::uint64_t* target, std::span<const std::uint64_t> words) {
+  WriteWords write{target, {}};
+  std::ranges::copy(words, write.words);
+  for_each_element("write", device, static_cast<std::int64_t>(words.size()), write);
+}
 
 void cuda_fill(int device, void* target, const void* element, std::size_t size, std::int64_t count) {
   if (size == 1) return fill<std::uint8_t>(device, target, element, count);
+  if (size == 2) return fill<std::uint16_t>(device, target, element, count);
   if (size == 4) return fill<std::uint32_t>(device, target, element, count);
   fill<std::uint64_t>(device, target, element, count);
 }
 
 template <typename T>
-void cuda_accumulate(int device, const T* source, T scale, T* target, std::int64_t count) {
+void cuda_accumulate(int device, const T* source, Computed<T> scale, T* target, std::int64_t count) {
   for_each_element("accumulate", device, count, AddScaled<T>{source, scale, target});
 }
 
 template void cuda_accumulate(int, const float*, float, float*, std::int64_t);
 template void cuda_accumulate(int, const double*, double, double*, std::int64_t);
+template void cuda_accumulate(int, const bfloat16*, float, bfloat16*, std::int64_t);
 
 }  // namespace bough

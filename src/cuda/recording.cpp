@@ -2,10 +2,10 @@
 
 #include <utility>
 
+#include "bough/cuda/check.h"
+#include "bough/cuda/work_stream.h"
 #include "src/core/cuda_device.h"
-#include "src/cuda/check.h"
 #include "src/cuda/current_device.h"
-#include "src/cuda/work_stream.h"
 
 namespace bough {
 namespace {

@@ -1,7 +1,7 @@
 #include <cuda_runtime_api.h>
 
+#include "bough/cuda/check.h"
 #include "src/core/cuda_device.h"
-#include "src/cuda/check.h"
 #include "src/cuda/current_device.h"
 
 namespace bough {

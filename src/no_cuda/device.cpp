@@ -33,11 +33,13 @@ CudaGraph* cuda_end_recording(int) { no_cuda(); }
 void cuda_replay(int, CudaGraph*) { no_cuda(); }
 void cuda_free_graph(int, CudaGraph*) noexcept {}
 void cuda_fill(int, void*, const void*, std::size_t, std::int64_t) { no_cuda(); }
+void cuda_write(int, std::uint64_t*, std::span<const std::uint64_t>) { no_cuda(); }
 template <typename T>
-void cuda_accumulate(int, const T*, T, T*, std::int64_t) {
+void cuda_accumulate(int, const T*, Computed<T>, T*, std::int64_t) {
   no_cuda();
 }
 template void cuda_accumulate(int, const float*, float, float*, std::int64_t);
 template void cuda_accumulate(int, const double*, double, double*, std::int64_t);
+template void cuda_accumulate(int, const bfloat16*, float, bfloat16*, std::int64_t);
 
 }  // namespace bough

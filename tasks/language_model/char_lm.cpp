@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <numbers>
 #include <set>
+#include <utility>
 
 #include "bough/autograd/autograd.h"
 #include "bough/core/captured_step.h"
@@ -37,7 +38,8 @@ class CharLmRun : public runner::TrainingRun {
   CharLmRun(const runner::RunSettings& settings, const TextSplits& splits);
 
   runner::RunFacts facts() const override;
-  double step(std::int64_t step) override;
+  void step(std::int64_t step) override;
+  std::vector<double> losses(Losses which) override;
   json validate() override { return {{"valid_bpc", bits_per_character(valid_)}}; }
   json test() override;
   void save(const std::string& path, std::map<std::string, std::string> notes) override;
@@ -53,9 +55,8 @@ class CharLmRun : public runner::TrainingRun {
   }
   Tensor loss_of(const WindowBatch& batch, std::int64_t step) const;
   Tensor prediction_loss(const WindowBatch& batch, std::int64_t step) const;
-  /// The loss of a batch, with gradients in the parameters if it is finite.
-  double loss_and_gradients(const WindowBatch& batch, std::int64_t step);
-  double captured_loss_and_gradients(const WindowBatch& batch);
+  void plain_step(const WindowBatch& batch, std::int64_t step);
+  void captured_step(const WindowBatch& batch);
   double bits_per_character(const EvaluationWindows& windows);
   nn::CheckpointParts parts(std::map<std::string, std::string>& notes) {
     return {.optimizer = &optimizer_, .generator = &default_generator(), .metadata = &notes};
@@ -82,6 +83,10 @@ class CharLmRun : public runner::TrainingRun {
   nn::AuxiliaryLosses auxiliary_;
   WindowBatch captured_batch_;  ///< what the captured step reads
   std::unique_ptr<CapturedStep> captured_;
+  /// Losses that nobody has asked for, in order; those of captured steps, which the host has not seen, come last.
+  std::vector<double> seen_losses_;
+  std::vector<Tensor> unseen_losses_;
+  Tensor last_norm_;  ///< of gradients in the last captured step
 };
 
 CharLmRun::CharLmRun(const runner::RunSettings& settings, const TextSplits& splits)
@@ -174,41 +179,54 @@ Tensor CharLmRun::prediction_loss(const WindowBatch& batch, std::int64_t step) c
   return auxiliary_.total(main, losses, step);
 }
 
-double CharLmRun::loss_and_gradients(const WindowBatch& batch, std::int64_t step) {
+void CharLmRun::plain_step(const WindowBatch& batch, std::int64_t step) {
   const Tensor loss = loss_of(batch, step);
   const double value = loss.item<double>();
-  if (std::isfinite(value)) loss.backward();
-  return value;
+  for (const double before : losses(Losses::all)) seen_losses_.push_back(before);
+  seen_losses_.push_back(value);
+  if (!std::isfinite(value)) return;
+  loss.backward();
+  optimizer_.step();
+  optimizer_.clear_grad();
 }
 
-double CharLmRun::captured_loss_and_gradients(const WindowBatch& batch) {
+/// One launch on a GPU, for which the host does not wait.
+void CharLmRun::captured_step(const WindowBatch& batch) {
   if (captured_ == nullptr) {
     captured_batch_ = {empty_like(batch.inputs), empty_like(batch.targets)};
     const auto step = [this] {
       const Tensor loss = loss_of(captured_batch_, train_.integer("steps"));
       loss.backward();
-      return std::vector{loss};
+      const Tensor norm = optimizer_.enqueue_step();
+      optimizer_.clear_grad();
+      return std::vector{loss, norm};
     };
-    captured_ = std::make_unique<CapturedStep>(device_, step, model_.parameters());
+    captured_ = std::make_unique<CapturedStep>(device_, step);
   }
   captured_batch_.inputs.assign(batch.inputs);
   captured_batch_.targets.assign(batch.targets);
-  return captured_->run()[0].item<double>();
+  const std::vector<Tensor>& results = captured_->run();
+  unseen_losses_.push_back(results[0].clone());
+  last_norm_ = results[1];
 }
 
-double CharLmRun::step(std::int64_t step) {
+void CharLmRun::step(std::int64_t step) {
   const WindowBatch batch = windows_.batch(step);
-  // Weights of auxiliary losses change from step to step.
-  const bool captured = train_.boolean("captured") && !auxiliary_.active(step);
-  const double value = captured ? captured_loss_and_gradients(batch) : loss_and_gradients(batch, step);
-  if (!std::isfinite(value)) {
-    optimizer_.clear_grad();
-    return value;
-  }
   optimizer_.set_learning_rate(rate_(step));
-  optimizer_.step();
-  optimizer_.clear_grad();
-  return value;
+  // Weights of auxiliary losses change from step to step.
+  if (train_.boolean("captured") && !auxiliary_.active(step)) return captured_step(batch);
+  plain_step(batch, step);
+}
+
+std::vector<double> CharLmRun::losses(Losses which) {
+  std::vector<double> result = std::exchange(seen_losses_, {});
+  if (which == Losses::known || unseen_losses_.empty()) return result;
+  for (const Tensor& loss : std::exchange(unseen_losses_, {})) result.push_back(loss.item<double>());
+  const double norm = last_norm_.item<double>();
+  if (std::isfinite(result.back()) && !std::isfinite(norm)) {
+    throw Error("train", fmt::format("the norm of the gradients is {}; a lower learning rate or clipping helps", norm));
+  }
+  return result;
 }
 
 double CharLmRun::bits_per_character(const EvaluationWindows& windows) {

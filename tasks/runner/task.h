@@ -46,8 +46,12 @@ class TrainingRun {
   virtual ~TrainingRun() = default;
 
   virtual RunFacts facts() const = 0;
-  /// One training step, counted from 1; returns the loss. Nothing is updated if the loss is not finite.
-  virtual double step(std::int64_t step) = 0;
+  /// One training step, counted from 1. Nothing is updated if its loss is not finite.
+  virtual void step(std::int64_t step) = 0;
+  enum class Losses { known, all };
+  /// Losses of the steps since those of the last call, in order. Where a device computes ahead of the host, it may know
+  /// none of them, unless it is asked for all and waits.
+  virtual std::vector<double> losses(Losses which) = 0;
   /// Metrics on data held out for watching, and on the data that decides.
   virtual nlohmann::json validate() = 0;
   virtual nlohmann::json test() = 0;

@@ -53,9 +53,7 @@ std::vector<Parameter> training_parameters() {
                        {.initial = 0.0, .minimum = 0}),
       number_parameter("auxiliary_until", "share of the steps after which the losses of lower layers have faded away",
                        {.initial = 0.5, .minimum = 0, .maximum = 1}),
-      boolean_parameter("captured",
-                        "on a GPU, record forward and backward once and replay them (a CUDA graph); needs "
-                        "attention_dropout 0",
+      boolean_parameter("captured", "on a GPU, record a step with its optimiser once and replay it (a CUDA graph)",
                         false),
       integer_parameter("evaluate_every", "steps between two looks at the validation data; default: a tenth of all",
                         {.smallest = 1}),

@@ -61,7 +61,10 @@ class Training {
  private:
   void train();
   void open_log(bool resumed);
-  void note_step(double loss);
+  bool look_due(std::int64_t step) const { return step % evaluate_every_ == 0 || step == steps_; }
+  bool record_due(std::int64_t step) const { return look_due(step) || step % log_every_ == 0; }
+  void add_losses(std::int64_t last_step, const std::vector<double>& losses);
+  void note_step();
   void save();
   void restore();
   void report_progress(bool now);
@@ -93,20 +96,22 @@ void Training::train() {
 
   while (result_.steps_done < steps_ && !interrupted()) {
     const std::int64_t step = result_.steps_done + 1;
+    const bool save_now = seconds_since(last_save_) >= checkpoint_seconds_;
     const auto start = Clock::now();
-    const double loss = run_->step(step);
+    run_->step(step);
+    // The first one too, so that progress has something to tell.
+    const bool all = save_now || record_due(step) || steps_here_ == 0;
+    add_losses(step, run_->losses(all ? TrainingRun::Losses::all : TrainingRun::Losses::known));
     const double seconds = seconds_since(start);
-    if (!std::isfinite(loss)) {
-      throw Error("train", fmt::format("the loss of step {} is {}; a lower learning rate may help", step, loss));
-    }
     result_.steps_done = step;
     result_.train_seconds += seconds;
     seconds_here_ += seconds;
     ++steps_here_;
-    note_step(loss);
+    note_step();
     report_progress(step == steps_);
-    if (seconds_since(last_save_) >= checkpoint_seconds_) save();
+    if (save_now) save();
   }
+  add_losses(result_.steps_done, run_->losses(TrainingRun::Losses::all));
   result_.peak_memory_bytes = std::max(result_.peak_memory_bytes, memory_statistics(device_).bytes_peak);
   if (result_.steps_done < steps_) return save();
 
@@ -131,13 +136,24 @@ void Training::open_log(bool resumed) {
   }
 }
 
-void Training::note_step(double loss) {
-  loss_sum_ += loss;
-  ++loss_count_;
+/// Of the steps up to the last one.
+void Training::add_losses(std::int64_t last_step, const std::vector<double>& losses) {
+  std::int64_t step = last_step - static_cast<std::int64_t>(losses.size());
+  for (const double loss : losses) {
+    ++step;
+    if (!std::isfinite(loss)) {
+      throw Error("train", fmt::format("the loss of step {} is {}; a lower learning rate may help", step, loss));
+    }
+    loss_sum_ += loss;
+    ++loss_count_;
+  }
+}
+
+void Training::note_step() {
   result_.tokens_per_second = static_cast<double>(result_.facts.tokens_per_step) *
                               static_cast<double>(result_.steps_done) / result_.train_seconds;
-  const bool look_now = result_.steps_done % evaluate_every_ == 0 || result_.steps_done == steps_;
-  if (!look_now && result_.steps_done % log_every_ != 0) return;
+  const bool look_now = look_due(result_.steps_done);
+  if (!record_due(result_.steps_done)) return;
   last_loss_ = loss_sum_ / static_cast<double>(loss_count_);
   loss_sum_ = 0;
   loss_count_ = 0;

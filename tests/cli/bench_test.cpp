@@ -68,6 +68,16 @@ TEST(Bench, AttentionOnAGpuIsBoundedButNotMeasured) {
   EXPECT_GT(line.at("milliseconds").get<double>(), 0);
 }
 
+TEST(Bench, AttentionOfBfloat16MovesLessOnAGpu) {
+  const auto least_bytes = [](const char* type) {
+    const ProgramResult result = run_bough({"bench", "attention", "--device", "cuda", "--model", "A100", "--json",
+                                            "--only", std::string("full n=512 ") + type + "forward, tiles on A100"});
+    return nlohmann::json::parse(result.output).at("least_bytes").get<double>();
+  };
+  const double columns = 16 * (32.0 * 33 / 2), plan_bytes = 16 * columns;
+  EXPECT_DOUBLE_EQ(least_bytes("bfloat16 ") - plan_bytes, (least_bytes("") - plan_bytes) / 2);
+}
+
 TEST(Bench, AnUnknownModelOfGpuNamesTheKnownOnes) {
   const ProgramResult unknown = run_bough({"bench", "attention", "--device", "cuda", "--model", "Z1"});
   EXPECT_EQ(unknown.exit_code, 2);

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <nlohmann/json.hpp>
 
 #include "bough/core/memory.h"
@@ -7,6 +8,8 @@
 #include "bough/graph/plan.h"
 #include "bough/ops/activation.h"
 #include "bough/ops/arithmetic.h"
+#include "bough/ops/arrange.h"
+#include "bough/ops/cast.h"
 #include "bough/ops/dropout.h"
 #include "bough/ops/edge_softmax.h"
 #include "bough/ops/gsddmm.h"
@@ -85,6 +88,68 @@ TEST_F(Gpu, AttentionMatchesTheCpuWithTilesAndWithRows) {
       }
     }
   }
+}
+
+TEST_F(Gpu, AttentionOfBfloat16IsNearThatOfFloat) {
+  for (const AttentionKernel kernel : {AttentionKernel::tile, AttentionKernel::row, AttentionKernel::composed}) {
+    AttentionCase c = attention_case(partition_graph(), DType::float32, {2, 8, 8}, {.relation_keys = true});
+    c.options.kernel = kernel;
+    for (Tensor* tensor : test::tensors_of(c)) *tensor = cast(cast(*tensor, DType::bfloat16), DType::float32);
+    AttentionCase there = test::moved(c, Device::cuda());
+    for (Tensor* tensor : test::tensors_of(there)) *tensor = cast(*tensor, DType::bfloat16);
+    const Tensor out = test::attend(there), expected_out = test::attend(c);
+    EXPECT_EQ(out.dtype(), DType::bfloat16);
+    test::expect_close(out, expected_out, test::Tolerance{.relative = 0x1p-8, .absolute = 1e-6});
+    const Tensor d_out = cast(test::random_tensor(out.shape(), DType::float32, 20), DType::bfloat16);
+    const std::vector<Tensor> gradients = test::gradients_of(there, d_out.to(Device::cuda()));
+    const std::vector<Tensor> expected = test::gradients_of(c, cast(d_out, DType::float32));
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      EXPECT_EQ(gradients[i].dtype(), DType::bfloat16);
+      test::expect_close(gradients[i], expected[i], test::Tolerance{.relative = 0x1p-8, .absolute = 0x1p-6});
+    }
+  }
+}
+
+TEST_F(Gpu, AttentionOnTensorCoresIsNearThatOfFloat) {
+  AttentionCase c = attention_case(partition_graph(), DType::float32, {2, 16, 16}, {.relation_keys = true});
+  c.options.kernel = AttentionKernel::tile;
+  for (Tensor* tensor : test::tensors_of(c)) *tensor = cast(cast(*tensor, DType::bfloat16), DType::float32);
+  AttentionCase there = test::moved(c, Device::cuda());
+  for (Tensor* tensor : test::tensors_of(there)) *tensor = cast(*tensor, DType::bfloat16);
+  there.options.tensor_cores = true;
+  try {
+    test::expect_close(test::attend(there), test::attend(c), test::Tolerance{.relative = 0x1p-8, .absolute = 0x1p-8});
+  } catch (const DeviceError& error) {
+    GTEST_SKIP() << error.what();
+  }
+  const Tensor d_out = cast(test::random_tensor(c.v.shape(), DType::float32, 20), DType::bfloat16);
+  const std::vector<Tensor> gradients = test::gradients_of(there, d_out.to(Device::cuda()));
+  const std::vector<Tensor> expected = test::gradients_of(c, cast(d_out, DType::float32));
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    test::expect_close(gradients[i], expected[i], test::Tolerance{.relative = 0x1p-7, .absolute = 0x1p-5});
+  }
+}
+
+TEST_F(Gpu, CastsToBfloat16AsTheCpuDoes) {
+  std::vector<float> values;
+  for (std::uint32_t bits = 0; bits < 0x10000; ++bits) {
+    for (const std::uint32_t low : {0u, 1u, 0x7FFFu, 0x8000u, 0x8001u, 0xFFFFu}) {
+      values.push_back(std::bit_cast<float>(bits << 16 | low));
+    }
+  }
+  const Tensor x = Tensor::from_vector(values, {static_cast<std::int64_t>(values.size())});
+  const Tensor here = cast(x, DType::bfloat16), there = cast(x.to(Device::cuda()), DType::bfloat16);
+  test::expect_same_bits(there.to(Device::cpu()), here);
+  test::expect_same_bits(cast(there, DType::float32).to(Device::cpu()), cast(here, DType::float32));
+}
+
+TEST_F(Gpu, ArrangesAndAddsUpBfloat16) {
+  const Tensor x = cast(test::random_tensor({6, 5}, DType::float32, 1), DType::bfloat16);
+  const Tensor there = x.to(Device::cuda());
+  test::expect_same_bits(transpose(there, 0, 1).to(Device::cpu()), transpose(x, 0, 1));
+  test::expect_same_bits(there.clone().accumulate(there, 0.3).to(Device::cpu()), x.clone().accumulate(x, 0.3));
+  test::expect_same_bits(zeros({3}, DType::bfloat16, Device::cuda()).fill(1.5).to(Device::cpu()),
+                         full({3}, 1.5, DType::bfloat16));
 }
 
 TEST_F(Gpu, AttentionTilesNameTheirWidestHeads) {

@@ -377,7 +377,7 @@ TEST(EmulatedOptimizer, StepsMatchTheCpu) {
       const std::vector<AdamPiece<T>> on_cpu = pieces(cpu, std::type_identity<AdamPiece<T>>{}),
                                       on_gpu = pieces(gpu, std::type_identity<AdamPiece<T>>{});
       adam_update<T>(Cpu{}, on_cpu, adam);
-      simt::adam_update<T>(queue, on_gpu.data(), 2, adam);
+      simt::adam_update<T>(queue, on_gpu.data(), 2, adam, {});
       test::expect_close(gpu.p, cpu.p);
       test::expect_close(gpu.m, cpu.m);
       test::expect_close(gpu.v, cpu.v);
@@ -386,7 +386,7 @@ TEST(EmulatedOptimizer, StepsMatchTheCpu) {
       const std::vector<SgdPiece<T>> sgd_cpu = pieces(cpu, std::type_identity<SgdPiece<T>>{}),
                                      sgd_gpu = pieces(gpu, std::type_identity<SgdPiece<T>>{});
       sgd_update<T>(Cpu{}, sgd_cpu, sgd);
-      simt::sgd_update<T>(queue, sgd_gpu.data(), 2, sgd);
+      simt::sgd_update<T>(queue, sgd_gpu.data(), 2, sgd, {});
       test::expect_close(gpu.p, cpu.p);
       test::expect_close(gpu.m, cpu.m);
     }

@@ -4,8 +4,8 @@
 #include <numeric>
 #include <vector>
 
+#include "bough/simt/collective.h"
 #include "kernels/emulator/queue.h"
-#include "kernels/simt/collective.h"
 
 namespace bough::emulator {
 namespace {

@@ -49,6 +49,29 @@ TEST(EmulatedGraphAttention, AddsUpTheSameGradientsAtomically) {
   }
 }
 
+TEST(EmulatedGraphAttention, OfBfloat16IsThatOfFloatRoundedOnEveryGraph) {
+  for (const zoo::Animal& animal : zoo::all(100)) {
+    SCOPED_TRACE(animal.name);
+    const AttentionCase c = test::in_bfloat16(
+        attention_case(with_types(animal.graph, 3), DType::float32, {2, 8, 4}, {.relation_keys = true}));
+    expect_right(c);
+    test::expect_as_in_float(c);
+  }
+}
+
+TEST(EmulatedGraphAttention, OfBfloat16TakesEveryOptionAndWidth) {
+  for (const auto& [name, extras] : all_extras()) {
+    SCOPED_TRACE(name);
+    for (const auto& [width, value_width] : {std::pair{8, 8}, {5, 3}, {100, 128}}) {
+      AttentionCase c = test::in_bfloat16(attention_case(with_types(zoo::random_graph(12, 150, 2), 4), DType::float32,
+                                                         {2, width, value_width}, extras));
+      test::expect_as_in_float(c);
+      c.options.deterministic = false;
+      test::expect_as_in_float(c);
+    }
+  }
+}
+
 TEST(EmulatedGraphAttention, TakesWidthsOfEveryKernel) {
   for (const auto& [width, value_width] :
        {std::pair{1, 1}, {3, 5}, {64, 64}, {64, 12}, {100, 128}, {130, 20}, {256, 7}}) {
@@ -155,6 +178,25 @@ TEST_F(EmulatedAttentionTraffic, OfForwardIsOneKeyAndOneValueAnEdge) {
   EXPECT_EQ(queue.traffic().load_sectors, cost.load_sectors);
   EXPECT_EQ(queue.traffic().store_sectors, cost.store_sectors);
   EXPECT_EQ(cost.load_sectors, edges * (8 + 8) + edges / 4 + nodes * (8 + 1)) << "64 floats are 8 sectors";
+}
+
+TEST_F(EmulatedAttentionTraffic, OfBfloat16IsHalfAKeyAndHalfAValueAnEdge) {
+  constexpr simt::AttentionSize halved{.rows = nodes, .edges = edges, .element_bytes = 2};
+  const AttentionCase narrow = test::in_bfloat16(case_);
+  Queue queue;
+  EmulatedAttention emulated(queue, narrow);
+  EXPECT_EQ(queue.traffic().load_sectors, forward_cost(halved).load_sectors);
+  EXPECT_EQ(queue.traffic().store_sectors, forward_cost(halved).store_sectors);
+  EXPECT_EQ(forward_cost(halved).load_sectors, edges * (4 + 4) + edges / 4 + nodes * (4 + 1));
+  const emulator::Traffic before = queue.traffic();
+  emulated.gradients(cast(test::random_tensor(emulated.out.shape(), DType::float32, 20), DType::bfloat16));
+  double loads = 0, stores = 0;
+  for (const simt::AttentionCost& cost : {delta_cost(halved), to_destinations_cost(halved), to_sources_cost(halved)}) {
+    loads += cost.load_sectors;
+    stores += cost.store_sectors;
+  }
+  EXPECT_EQ(queue.traffic().load_sectors - before.load_sectors, loads);
+  EXPECT_EQ(queue.traffic().store_sectors - before.store_sectors, stores);
 }
 
 TEST_F(EmulatedAttentionTraffic, OfBackwardIsTwoVectorsAnEdgeAndPass) {

@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "bough/graph/batch.h"
 #include "bough/graph/graph_generator.h"
@@ -69,6 +71,29 @@ TEST(EmulatedAttentionTiles, TakeWidthsOfEveryKernel) {
   }
 }
 
+TEST(EmulatedAttentionTiles, OfBfloat16AreThoseOfFloatRounded) {
+  const Graph tree = pattern("bpt", {{"k", 4}}, 60, true), full = pattern("full", {{"max_distance", 20}}, 40, false);
+  for (const Graph& graph : {tree, full}) {
+    for (const auto& [width, value_width] : {std::pair{8, 12}, {5, 3}, {100, 128}}) {
+      SCOPED_TRACE(width);
+      AttentionCase c =
+          test::in_bfloat16(tile_case(graph, DType::float32, {2, width, value_width}, {.relation_keys = true}));
+      expect_right(c);
+      test::expect_as_in_float(c);
+      c.options.deterministic = false;
+      test::expect_as_in_float(c);
+    }
+  }
+}
+
+TEST(EmulatedAttentionTiles, OfBfloat16LeaveToRowsWhatThePlanDoes) {
+  for (const zoo::Animal& animal : zoo::all(100)) {
+    SCOPED_TRACE(animal.name);
+    test::expect_as_in_float(
+        test::in_bfloat16(tile_case(with_types(animal.graph, 3), DType::float32, {1, 4, 4}, {.relation_keys = true})));
+  }
+}
+
 TEST(EmulatedAttentionTiles, TakeTablesOfEachHeadAndOfAllTogether) {
   const Graph graph = pattern("bpt", {{"k", 4}}, 60, false);
   for (const bool per_head : {false, true}) {
@@ -133,7 +158,7 @@ MeasuredTraffic traffic_of(const AttentionCase& c) {
   Queue queue;
   EmulatedAttention emulated(queue, c, 1 << 17);
   MeasuredTraffic result{queue.traffic(), {}};
-  emulated.gradients(test::random_tensor(emulated.out.shape(), DType::float32, 20));
+  emulated.gradients(cast(test::random_tensor(emulated.out.shape(), DType::float32, 20), c.q.dtype()));
   result.backward = queue.traffic();
   result.backward.load_sectors -= result.forward.load_sectors;
   result.backward.store_sectors -= result.forward.store_sectors;
@@ -173,6 +198,28 @@ TEST(EmulatedTileTraffic, OfAFullGraphIsOneKeyAndOneValueForSixteenEdges) {
   EXPECT_EQ(traffic.backward.bank_conflicts, 0);
 }
 
+TEST(EmulatedTileTraffic, OfBfloat16IsHalfAKeyAndHalfAValueForSixteenEdges) {
+  constexpr std::int64_t nodes = 64;
+  const Graph graph = pattern("full", nlohmann::json::object(), nodes, false);
+  const simt::TileCounts counts = counts_of(graph, false);
+  const simt::AttentionSize size{.rows = nodes, .edges = nodes * nodes, .element_bytes = 2};
+  const MeasuredTraffic traffic = traffic_of(test::in_bfloat16(tile_case(graph, DType::float32, {1, 64, 64})));
+  const simt::AttentionCost forward = tile_forward_cost(counts, size);
+  EXPECT_EQ(traffic.forward.load_sectors, forward.load_sectors);
+  EXPECT_EQ(traffic.forward.store_sectors, forward.store_sectors);
+  EXPECT_EQ(forward.load_sectors, counts.columns * (4 + 4 + 0.5) + nodes * 4 + 4 * (4 * 3 + 2 * 4));
+  double loads = 0, stores = 0;
+  for (const simt::AttentionCost& cost :
+       {delta_cost(size), tile_backward_cost(counts, size), simt::to_sources_cost({.rows = nodes, .element_bytes = 2}),
+        tile_sums_cost(counts, size)}) {
+    loads += cost.load_sectors;
+    stores += cost.store_sectors;
+  }
+  EXPECT_EQ(traffic.backward.load_sectors, loads);
+  EXPECT_EQ(traffic.backward.store_sectors, stores);
+  EXPECT_EQ(traffic.backward.bank_conflicts, 0);
+}
+
 /// How many times more sectors rows move than tiles do on the same graph, at least.
 void expect_fraction_of_rows(AttentionCase c, std::int64_t forward, std::int64_t backward) {
   c.options.kernel = AttentionKernel::tile;
@@ -193,6 +240,38 @@ TEST(EmulatedTileTraffic, OfAPartitionGraphIsAFractionOfThatOfRows) {
       << "steps that are not full touch a few sectors more than their share";
   EXPECT_EQ(traffic.backward.bank_conflicts, 0);
   expect_fraction_of_rows(c, 4, 4);
+}
+
+/// Passes beyond the first that a warp needs to read the products of its columns' relations, for one of its four rows.
+std::int64_t conflicts_of_read(const simt::AttentionTilePlan& plan, const simt::TileStep& step, int quad, int row) {
+  constexpr std::uint32_t banks = 32;
+  std::set<std::uint32_t> places;
+  for (int column = 0; column < step.num_columns; ++column) {
+    const auto word = static_cast<std::size_t>(4 * step.column_begin + quad * step.num_columns + column);
+    const std::uint32_t place = plan.relation_places[word] >> 8 * row & 0xFFu;
+    if (place < simt::step_relations) places.insert(place);
+  }
+  std::map<std::uint32_t, std::int64_t> passes;
+  for (const std::uint32_t place : places) ++passes[place % banks];
+  std::int64_t most = 1;
+  for (const auto& [bank, count] : passes) most = std::max(most, count);
+  return most - 1;
+}
+
+// Not by the emulator's count: it takes the n-th read of each lane for one request, and lanes whose column has no
+// relation in a row skip reads that others make.
+TEST(EmulatedTileTraffic, NoReadOfRelationsOfAPartitionGraphMeetsABankTwice) {
+  for (const std::int64_t length : {100, 200}) {
+    const Graph graph = pattern("bpt", {{"k", 64}}, length, true);
+    const simt::AttentionTilePlan plan = simt::make_attention_tile_plan(*attention_plan(graph, true), 1 << 17);
+    std::int64_t listed = 0, conflicts = 0;
+    for (const simt::TileStep& step : plan.steps) {
+      listed += step.num_relations;
+      for (int read = 0; read < 16; ++read) conflicts += conflicts_of_read(plan, step, read / 4, read % 4);
+    }
+    EXPECT_GT(listed, 0);
+    EXPECT_EQ(conflicts, 0);
+  }
 }
 
 TEST(EmulatedTileTraffic, OfRelationsIsAFractionOfThatOfRows) {

@@ -2,13 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include "bough/simt/device_rows.h"
 #include "kernels/cpu/edge_softmax.h"
 #include "kernels/cpu/gspmm.h"
 #include "kernels/cpu/gspmm_product_gradient.h"
 #include "kernels/cpu/segment.h"
 #include "kernels/emulator/queue.h"
 #include "kernels/ops/message.h"
-#include "kernels/simt/device_rows.h"
 #include "kernels/simt/edge_softmax.h"
 #include "kernels/simt/gsddmm.h"
 #include "kernels/simt/gspmm.h"

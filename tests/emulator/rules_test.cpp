@@ -5,7 +5,7 @@
 #include "kernels/emulator/queue.h"
 #include "tests/support/errors.h"
 
-/// Bodies that break the rules of kernels/simt/context.h, each of which the emulator must refuse.
+/// Bodies that break the rules of bough/simt/context.h, each of which the emulator must refuse.
 namespace bough::emulator {
 namespace {
 

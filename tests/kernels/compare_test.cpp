@@ -3,14 +3,27 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <limits>
 
 #include "bough/autograd/autograd.h"
+#include "bough/core/random.h"
+#include "bough/ops/activation.h"
+#include "bough/ops/arithmetic.h"
 #include "bough/ops/cast.h"
+#include "bough/ops/cross_entropy.h"
+#include "bough/ops/dropout.h"
+#include "bough/ops/embedding.h"
+#include "bough/ops/layer_norm.h"
+#include "bough/ops/matmul.h"
 #include "bough/ops/reduce.h"
+#include "bough/ops/rows.h"
+#include "bough/ops/segment.h"
+#include "bough/ops/softmax.h"
 #include "kernels/reference/elementwise.h"
 #include "tests/support/compare.h"
 #include "tests/support/devices.h"
+#include "tests/support/errors.h"
 #include "tests/support/random_tensor.h"
 #include "tests/support/threads.h"
 
@@ -189,6 +202,52 @@ TEST_P(Cast, GivesTheSameTensorForItsOwnType) {
 TEST(Cast, IsBitwiseEqualForOneTwoAndSevenThreads) {
   const Tensor x = random_tensor({200'001}, DType::float64);
   expect_same_bits_for_threads([&] { return cast(x, DType::float32); });
+}
+
+TEST(Cast, RoundsToBfloat16AndBackWithItsGradient) {
+  Tensor x = Tensor::from_vector(std::vector<float>{1.f, 1 + 0x1p-8f, -3.14159f}, {3}).set_requires_grad(true);
+  const Tensor y = cast(x, DType::bfloat16);
+  EXPECT_EQ(y.to_vector<float>(), (std::vector<float>{1.f, 1.f, -3.140625f}));
+  const Tensor z = cast(y, DType::float32);
+  z.backward({.gradient = Tensor::from_vector(std::vector<float>{1.f, 2.f, 1 + 0x1p-8f}, {3})});
+  EXPECT_EQ(x.grad().to_vector<float>(), (std::vector<float>{1.f, 2.f, 1.f})) << "gradients go through it too";
+  expect_close(cast(y, DType::int32), std::vector<double>{1, 1, -3});
+  expect_close(cast(y, DType::boolean), ones({3}));
+  EXPECT_EQ(cast(Tensor::from_vector(std::vector<std::int64_t>{257}, {1}), DType::bfloat16).item<float>(), 256.f);
+}
+
+TEST(Cast, IsAskedForWhereBfloat16IsNotTaken) {
+  const Tensor x = zeros({2, 2}, DType::bfloat16);
+  EXPECT_EQ(error_message<TypeError>([&] { add(x, x); }),
+            "[add] takes float32 or float64, not bfloat16; cast() converts");
+  EXPECT_EQ(error_message<TypeError>([&] { less(x, x); }), "[less] does not take bfloat16; cast() converts");
+  const Tensor offsets = Tensor::from_vector(std::vector<std::int64_t>{0, 2}, {2});
+  const Tensor index = Tensor::from_vector(std::vector<std::int64_t>{1, 0}, {2});
+  const std::vector<std::function<Tensor()>> refused = {
+      [&] { return add(x, 1); },
+      [&] { return exp(x); },
+      [&] { return sum(x); },
+      [&] { return max(x, {1}); },
+      [&] { return argmax(x); },
+      [&] {
+        return broadcast_to(x, {3, 2, 2});
+      },
+      [&] {
+        return where(ones({2, 2}, DType::boolean), x, x);
+      },
+      [&] { return gather_rows(x, index); },
+      [&] { return scatter_add_rows(x, index, 3); },
+      [&] { return embedding(x, index); },
+      [&] { return segment_reduce(x, offsets, ReduceOp::sum); },
+      [&] { return matmul(x, x); },
+      [&] { return linear(x, x); },
+      [&] { return softmax(x); },
+      [&] { return layer_norm(x, ones({2}, DType::bfloat16), zeros({2}, DType::bfloat16)); },
+      [&] { return cross_entropy(x, index); },
+      [&] { return dropout(x, 0.5); },
+      [&] { return randn({2}, DType::bfloat16); },
+  };
+  for (std::size_t i = 0; i < refused.size(); ++i) EXPECT_THROW(refused[i](), TypeError) << i;
 }
 
 }  // namespace

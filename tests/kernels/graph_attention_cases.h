@@ -108,11 +108,12 @@ inline AttentionCase moved(AttentionCase c, Device device) {
 
 inline Tensor attend(const AttentionCase& c) { return graph_attention(c.graph, c.q, c.k, c.v, c.options); }
 
-/// Runs forward and backward; gives the gradients of all tensors of the case.
-inline std::vector<Tensor> gradients_of(AttentionCase c) {
+/// Runs forward and backward, by default from random numbers; gives the gradients of all tensors of the case.
+inline std::vector<Tensor> gradients_of(AttentionCase c, Tensor d_out = {}) {
   for (Tensor* tensor : tensors_of(c)) *tensor = tensor->clone().set_requires_grad(true);
   const Tensor out = attend(c);
-  out.backward({.gradient = random_tensor(out.shape(), out.dtype(), 20).to(out.device())});
+  if (!d_out.defined()) d_out = random_tensor(out.shape(), out.dtype(), 20).to(out.device());
+  out.backward({.gradient = d_out});
   std::vector<Tensor> result;
   for (const Tensor* tensor : tensors_of(c)) result.push_back(tensor->grad());
   return result;

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bough/graph/graph_generator.h"
+#include "bough/ops/cast.h"
 #include "kernels/attention_views.h"
 #include "kernels/reference/graph_attention.h"
 #include "tests/kernels/graph_attention_cases.h"
@@ -305,6 +306,41 @@ TEST(AttentionWeights, MatchTheReferenceWhereTilesLeaveOutWhatARowHasInCommon) {
     expect_close(attention_weights(c.graph, c.q, c.k, c.options),
                  reference::graph_attention(c.graph, c.q, c.k, c.v, c.options).weights);
   }
+}
+
+TEST(GraphAttention, OfBfloat16IsThatOfFloatRounded) {
+  for (const AttentionKernel kernel : {AttentionKernel::row, AttentionKernel::tile, AttentionKernel::composed}) {
+    AttentionCase c =
+        attention_case(with_types(zoo::causal_window(40, 20), 4), DType::float32, {2, 8, 4}, {.relation_keys = true});
+    c.options.kernel = kernel;
+    AttentionCase narrow = c;
+    const std::vector<Tensor*> wide = test::tensors_of(c), rounded = test::tensors_of(narrow);
+    for (std::size_t i = 0; i < wide.size(); ++i) {
+      *rounded[i] = cast(*wide[i], DType::bfloat16);
+      *wide[i] = cast(*rounded[i], DType::float32);
+    }
+    const Tensor out = test::attend(narrow), d_out = cast(random_tensor(out.shape()), DType::bfloat16);
+    expect_same_bits(out, cast(test::attend(c), DType::bfloat16));
+    const std::vector<Tensor> gradients = test::gradients_of(narrow, d_out);
+    const std::vector<Tensor> expected = test::gradients_of(c, cast(d_out, DType::float32));
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      expect_same_bits(gradients[i], cast(expected[i], DType::bfloat16));
+    }
+    EXPECT_EQ(attention_weights(narrow.graph, narrow.q, narrow.k, narrow.options).dtype(), DType::float32);
+  }
+}
+
+TEST(GraphAttention, AddsUpTheGradientsOfATensorOfBfloat16ThatIsUsedThrice) {
+  const Graph graph = zoo::causal_window(12, 4);
+  Tensor narrow = cast(random_tensor({12, 2, 8}), DType::bfloat16), wide = cast(narrow, DType::float32);
+  const Tensor d_out = cast(random_tensor({12, 2, 8}, DType::float32, 20), DType::bfloat16);
+  for (Tensor* x : {&narrow, &wide}) {
+    x->set_requires_grad(true);
+    graph_attention(graph, *x, *x, *x).backward({.gradient = cast(d_out, x->dtype())});
+  }
+  EXPECT_EQ(narrow.grad().dtype(), DType::bfloat16);
+  // Three gradients are rounded, and their two sums.
+  expect_close(narrow.grad(), wide.grad(), {.relative = 0x1p-7, .absolute = 0x1p-6});
 }
 
 TEST(GraphAttention, SaysWhatDoesNotFit) {

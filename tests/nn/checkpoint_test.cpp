@@ -13,6 +13,7 @@
 
 #include "bough/core/errors.h"
 #include "bough/nn/optimizer.h"
+#include "bough/ops/cast.h"
 #include "tests/nn/two_parts.h"
 
 namespace bough::nn {
@@ -57,6 +58,7 @@ TEST_F(Checkpoint, AllTypesAndShapesComeBack) {
                                     {"i32", Tensor::from_vector(std::vector<std::int32_t>{-7}, {})},
                                     {"i64", Tensor::from_vector(std::vector<std::int64_t>{1LL << 40}, {1})},
                                     {"bool", Tensor::from_vector(std::vector<bool>{true, false, true}, {3})},
+                                    {"bf16", Tensor::from_vector(std::vector<bfloat16>{bfloat16(0.1), bfloat16(-3)}, {2})},
                                     {"empty", zeros({0, 4})}},
                         .metadata = {{"config", "{\"layers\": 2}"}, {"ünïcode", "✓"}}};
   save_tensors(path(), file);
@@ -69,6 +71,21 @@ TEST_F(Checkpoint, AllTypesAndShapesComeBack) {
     EXPECT_EQ(found->second.dtype(), tensor.dtype());
     EXPECT_EQ(found->second.shape(), tensor.shape());
     EXPECT_EQ(found->second.to_vector<double>(), tensor.to_vector<double>());
+  }
+}
+
+TEST_F(Checkpoint, OfBfloat16FitsAModelOfFloat) {
+  TwoParts model, other;
+  TensorFile file{.tensors = model.state(), .metadata = {}};
+  for (auto& [name, tensor] : file.tensors) {
+    if (tensor.dtype() == DType::float32) tensor = cast(tensor, DType::bfloat16);
+  }
+  save_tensors(path(), file);
+  load_checkpoint(path(), other);
+  const Module::NamedTensors loaded = other.state();
+  for (std::size_t i = 0; i < loaded.size(); ++i) {
+    EXPECT_EQ(loaded[i].second.dtype(), model.state()[i].second.dtype());
+    EXPECT_EQ(loaded[i].second.to_vector<float>(), file.tensors[i].second.to_vector<float>());
   }
 }
 

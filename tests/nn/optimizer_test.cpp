@@ -136,6 +136,27 @@ TEST(Optimizer, ANormThatIsNotFiniteChangesNothing) {
   EXPECT_EQ(optimizer.steps(), 0);
 }
 
+TEST(Optimizer, AnEnqueuedStepIsAStepButForNormsThatAreNotFinite) {
+  const auto trained = [](bool enqueued) {
+    Tensor p = test::random_tensor({50}).set_requires_grad(true);
+    AdamW optimizer({{"p", p}}, {.weight_decay = 0.1, .clip_norm = 1});
+    for (int i = 0; i < 3; ++i) {
+      p.set_grad(p.detach());
+      const double norm = enqueued ? optimizer.enqueue_step(0.5).item<double>() : optimizer.step(0.5);
+      EXPECT_GT(norm, 0);
+    }
+    if (enqueued) {
+      const std::vector<float> before = p.to_vector<float>();
+      p.set_grad(full({50}, std::numeric_limits<double>::infinity()));
+      EXPECT_EQ(optimizer.enqueue_step().item<double>(), std::numeric_limits<double>::infinity());
+      EXPECT_EQ(p.to_vector<float>(), before);
+      EXPECT_EQ(optimizer.steps(), 4);
+    }
+    return p.to_vector<float>();
+  };
+  EXPECT_EQ(trained(true), trained(false));
+}
+
 TEST(Optimizer, LeavesParametersWithoutGradientsAlone) {
   const auto parameters = parameters_like({{2}, {2}}, DType::float32, 1);
   const auto before = parameters[1].second.to_vector<float>();

@@ -37,7 +37,7 @@ TEST(ForeignSafetensors, OfEveryTypeAreRead) {
   EXPECT_THAT(tensors.at("int64").span<std::int64_t>(), ElementsAre(INT64_MIN, INT64_MAX));
   EXPECT_THAT(tensors.at("bool").to_vector<int>(), ElementsAre(1, 0, 1));
   EXPECT_THAT(tensors.at("float16").span<float>(), ElementsAre(1.5f, -65504.f, 0x1p-24f, -infinity, IsNan()));
-  EXPECT_THAT(tensors.at("bfloat16").span<float>(), ElementsAre(1.5f, -0x1.c4p127f, 0x1p-133f, infinity, IsNan()));
+  EXPECT_THAT(tensors.at("bfloat16").to_vector<float>(), ElementsAre(1.5f, -0x1.c4p127f, 0x1p-133f, infinity, IsNan()));
   EXPECT_EQ(tensors.at("a scalar, größer").item<std::int64_t>(), 7);
   EXPECT_EQ(tensors.at("empty").shape(), (Shape{0, 3}));
 }
@@ -52,7 +52,7 @@ double meaning(int bits, int mantissa_bits) {
   return sign * (exponent == 0 ? std::ldexp(fraction, 1 - bias) : std::ldexp(1 + fraction, exponent - bias));
 }
 
-TEST(ForeignSafetensors, OfSixteenBitsAreWidenedExactly) {
+TEST(ForeignSafetensors, OfSixteenBitsAreReadExactly) {
   const test::TemporaryFolder folder;
   for (const auto& [type, mantissa_bits] : std::map<std::string, int>{{"F16", 10}, {"BF16", 7}}) {
     SCOPED_TRACE(type);
@@ -67,8 +67,9 @@ TEST(ForeignSafetensors, OfSixteenBitsAreWidenedExactly) {
     }
     test::write_file(folder.file("all"), content);
     const Tensor all = load_tensors(folder.file("all")).tensors[0].second;
+    const std::vector<float> values = all.to_vector<float>();
     for (int bits = 0; bits < 65536; ++bits) {
-      const double actual = all.data<float>()[bits], expected = meaning(bits, mantissa_bits);
+      const double actual = values[static_cast<std::size_t>(bits)], expected = meaning(bits, mantissa_bits);
       if (std::isnan(expected)) {
         ASSERT_TRUE(std::isnan(actual)) << bits;
       } else {

@@ -98,8 +98,10 @@ void expect_same_bits(const Tensor& actual, const Tensor& expected, std::source_
     const T *have = here.data<T>(), *want = there.data<T>();
     for (std::int64_t i = 0; i < actual.elements(); ++i) {
       if (std::memcmp(have + i, want + i, sizeof(T)) == 0) continue;
-      fail(where, fmt::format("element {} of {} is {}, expected the very same bits as {}",
-                              position_of(i, actual.shape()), to_string(actual.shape()), have[i], want[i]));
+      using Shown = std::conditional_t<std::is_same_v<T, bfloat16>, float, T>;
+      fail(where,
+           fmt::format("element {} of {} is {}, expected the very same bits as {}", position_of(i, actual.shape()),
+                       to_string(actual.shape()), Shown{have[i]}, Shown{want[i]}));
       return;
     }
   });

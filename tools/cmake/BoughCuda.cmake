@@ -2,6 +2,7 @@
 # it is not there; BOUGH_CUBLAS_FOLDER does so for cuBLAS. CMake's own switches hold: CMAKE_CUDA_ARCHITECTURES, and CMAKE_CUDA_RUNTIME_LIBRARY, which is Static
 # unless told otherwise, so that an installed bough does not need the toolkit.
 
+include(BoughArchitectures)
 if(NOT BOUGH_CUDA MATCHES "^(AUTO|ON|OFF)$")
   message(FATAL_ERROR "BOUGH_CUDA must be AUTO, ON or OFF, not '${BOUGH_CUDA}'")
 endif()
@@ -29,9 +30,12 @@ add_library(bough_cuda INTERFACE)
 set_target_properties(bough_cuda PROPERTIES EXPORT_NAME cuda)
 if(CUDAToolkit_FOUND)
   # The oldest architecture, as machine code and as code that newer drivers translate: short to build, runs everywhere.
-  # The preset "cuda" names all architectures.
+  # The preset "cuda" asks for all.
   if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
     set(CMAKE_CUDA_ARCHITECTURES 75)
+    if(BOUGH_ALL_ARCHITECTURES)
+      bough_architectures(${CMAKE_CUDA_COMPILER} CMAKE_CUDA_ARCHITECTURES)
+    endif()
   endif()
   if(BOUGH_CCACHE AND NOT CMAKE_CUDA_COMPILER_LAUNCHER)
     set(CMAKE_CUDA_COMPILER_LAUNCHER ${BOUGH_CCACHE})

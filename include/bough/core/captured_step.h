@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "bough/core/tensor.h"
@@ -14,24 +16,27 @@ namespace bough {
 ///     CapturedStep step(Device::cuda(), [&] {
 ///       const Tensor loss = model_loss(inputs, targets);
 ///       loss.backward();
-///       return std::vector{loss};
+///       const Tensor norm = optimizer.enqueue_step();
+///       return std::vector{loss, norm};
 ///     }, model.parameters());
 ///     for (...) {
 ///       inputs.assign(next_inputs);
 ///       targets.assign(next_targets);
-///       const double loss = step.run()[0].item<double>();
-///       optimizer.step();
+///       optimizer.set_learning_rate(rate(i));
+///       const std::vector<Tensor>& results = step.run();
+///       if (i % 100 == 0) std::cout << results[0].item<double>() << "\n";  // waits for the device; nothing else does
 ///     }
 ///
 /// The first run() calls the function, the second records it, and all from the second on replay. A replay runs no code
 /// of the function: everything that changes from step to step must be in tensors that exist before and are written in
-/// place, as inputs, targets and parameters are here. What is computed on the host (a weight that depends on the step,
-/// a learning rate) stays as it was recorded, so optimisers belong outside. Random operations draw from the default
-/// generator of the thread, in replays too; one that was given a generator of its own would repeat its numbers. An
-/// index is checked for its range in the first run only.
+/// place, as inputs, targets and parameters are here, or come from changing_numbers, as an optimiser's rate does. What
+/// else is computed on the host stays as it was recorded. Random operations draw from the default generator of the
+/// thread, in replays too; one that was given a generator of its own would not draw what it draws in plain execution.
+/// An index is checked for its range in the first run only.
 ///
 /// DeviceError if the function looks at values on the host while it is recorded (item, to_vector), moves them to
-/// another device, or drops attention weights. On the CPU every run() calls the function.
+/// another device, or drops attention weights with AttentionKernel::composed. On the CPU every run() calls the
+/// function.
 class CapturedStep {
  public:
   /// leaves: tensors whose gradients the function makes; run() clears them before and sets them after each step.
@@ -49,5 +54,11 @@ class CapturedStep {
   struct State;
   std::unique_ptr<State> state_;
 };
+
+/// Numbers of the host that change from step to step, for a function that may be recorded: float64 [count] on the
+/// device, filled by `now`. Outside a recording `now` is called at once; in one, before each replay and on the thread
+/// that calls run(), so what it uses must live as long as the step. No gradient. ConfigError for more than 31 numbers
+/// in one recording.
+Tensor changing_numbers(Device device, std::int64_t count, std::function<void(std::span<double>)> now);
 
 }  // namespace bough

@@ -5,12 +5,14 @@
 #include <string_view>
 #include <type_traits>
 
+#include "bough/core/bfloat16.h"
 #include "bough/core/errors.h"
 
 namespace bough {
 
-/// Element types of tensors.
-enum class DType : std::uint8_t { float32, float64, int32, int64, boolean };
+/// Element types of tensors. bfloat16 is for storing: it is created, copied, arranged, cast, added up as a gradient and
+/// taken by graph_attention; all other operations refuse it with a TypeError.
+enum class DType : std::uint8_t { float32, float64, int32, int64, boolean, bfloat16 };
 
 /// Names a C++ type as a value, so that a generic lambda can receive it.
 template <typename T>
@@ -28,8 +30,10 @@ constexpr DType dtype_of() {
     return DType::int32;
   else if constexpr (std::is_same_v<T, std::int64_t>)
     return DType::int64;
+  else if constexpr (std::is_same_v<T, bfloat16>)
+    return DType::bfloat16;
   else {
-    static_assert(std::is_same_v<T, bool>, "tensors hold float, double, int32_t, int64_t or bool");
+    static_assert(std::is_same_v<T, bool>, "tensors hold float, double, int32_t, int64_t, bool or bfloat16");
     return DType::boolean;
   }
 }
@@ -46,6 +50,8 @@ constexpr std::size_t size_of(DType dtype) {
       return sizeof(std::int64_t);
     case DType::boolean:
       return sizeof(bool);
+    case DType::bfloat16:
+      return sizeof(bfloat16);
   }
   return 0;
 }
@@ -62,11 +68,15 @@ constexpr std::string_view name_of(DType dtype) {
       return "int64";
     case DType::boolean:
       return "bool";
+    case DType::bfloat16:
+      return "bfloat16";
   }
   return "?";
 }
 
-constexpr bool is_floating(DType dtype) { return dtype == DType::float32 || dtype == DType::float64; }
+constexpr bool is_floating(DType dtype) {
+  return dtype == DType::float32 || dtype == DType::float64 || dtype == DType::bfloat16;
+}
 constexpr bool is_integer(DType dtype) { return dtype == DType::int32 || dtype == DType::int64; }
 
 /// Calls f(TypeTag<T>) with the C++ type of dtype.
@@ -81,6 +91,28 @@ decltype(auto) visit_dtype(DType dtype, F&& f) {
       return f(TypeTag<std::int32_t>{});
     case DType::int64:
       return f(TypeTag<std::int64_t>{});
+    case DType::bfloat16:
+      return f(TypeTag<bfloat16>{});
+    case DType::boolean:
+      break;
+  }
+  return f(TypeTag<bool>{});
+}
+
+/// The same for operations that compute with all types but bfloat16: TypeError naming the operation for that.
+template <typename F>
+decltype(auto) visit_computed(std::string_view where, DType dtype, F&& f) {
+  switch (dtype) {
+    case DType::float32:
+      return f(TypeTag<float>{});
+    case DType::float64:
+      return f(TypeTag<double>{});
+    case DType::int32:
+      return f(TypeTag<std::int32_t>{});
+    case DType::int64:
+      return f(TypeTag<std::int64_t>{});
+    case DType::bfloat16:
+      throw TypeError(where, "does not take bfloat16; cast() converts");
     case DType::boolean:
       break;
   }
@@ -95,6 +127,13 @@ decltype(auto) visit_floating(std::string_view where, DType dtype, F&& f) {
     throw TypeError(where, "takes float32 or float64, not " + std::string(name_of(dtype)) + "; cast() converts");
   }
   return f(TypeTag<float>{});
+}
+
+/// The same with bfloat16.
+template <typename F>
+decltype(auto) visit_stored_floating(std::string_view where, DType dtype, F&& f) {
+  if (dtype == DType::bfloat16) return f(TypeTag<bfloat16>{});
+  return visit_floating(where, dtype, f);
 }
 
 }  // namespace bough

@@ -60,7 +60,7 @@ struct Sum {
 };
 
 struct Mean : Sum {
-  static constexpr bool has_finish() { return true; }
+  BOUGH_HOST_DEVICE static constexpr bool has_finish() { return true; }
   template <typename T>
   BOUGH_HOST_DEVICE constexpr T finish(T total, std::int64_t messages) const {
     return total / static_cast<T>(messages);
@@ -160,6 +160,13 @@ concept ComputeBound = requires {
 template <typename Reduce>
 concept Selects = requires(const Reduce& reduce, float value) {
   { reduce.holds(value, value) } -> std::convertible_to<bool>;
+};
+
+/// A reduction with a last step: finish(value, number of messages), asked for only if has_finish().
+template <typename Reduce, typename T>
+concept HasFinish = requires(const Reduce& reduce, T value, std::int64_t count) {
+  reduce.has_finish();
+  reduce.finish(value, count);
 };
 
 }  // namespace bough::mp

@@ -23,6 +23,9 @@ class PassOperands {
 
   std::size_t count() const { return sides_.size(); }
   DType dtype() const { return dtype_; }
+  Device device() const { return device_; }
+  /// DeviceError with a hint if the operands are on a GPU.
+  void require_cpu(std::string_view where) const;
   const Shape& common() const { return common_; }
   Target target(std::size_t i) const { return sides_[i].target; }
   const Shape& shape(std::size_t i) const { return sides_[i].shape; }
@@ -40,6 +43,7 @@ class PassOperands {
             features.step};
   }
 
+  const Tensor& tensor(std::size_t i) const { return sides_[i].tensor; }
   void forget_tensors();
   void remember_tensor(std::size_t i, const Tensor& tensor) { sides_[i].tensor = tensor; }
 
@@ -55,6 +59,7 @@ class PassOperands {
   };
   std::vector<Side> sides_;
   DType dtype_ = DType::float32;
+  Device device_ = Device::cpu();
   Shape common_;
 };
 

@@ -11,13 +11,6 @@
 /// The two traversals: of rows, whose edges are reduced into one result each, and of edges, which each have their own.
 namespace bough::mp {
 
-/// A reduction with a last step: finish(value, number of messages), asked for only if has_finish().
-template <typename Reduce, typename T>
-concept HasFinish = requires(const Reduce& reduce, T value, std::int64_t count) {
-  reduce.has_finish();
-  reduce.finish(value, count);
-};
-
 /// What a row reduction writes.
 template <typename T>
 struct RowResults {

@@ -17,13 +17,13 @@ struct TensorFile {
   std::map<std::string, std::string> metadata;
 };
 
-/// Writes a safetensors file (float32, float64, int32, int64, bool), atomically: whoever is killed in between leaves
-/// the old file whole. ConfigError for a name given twice, IoError if the disk says no.
+/// Writes a safetensors file (of every type that tensors have), atomically: whoever is killed in between leaves the
+/// old file whole. ConfigError for a name given twice, IoError if the disk says no.
 void save_tensors(const std::string& path, const TensorFile& file);
 
-/// Reads a safetensors file, from whatever program: the types above, and float16 and bfloat16 as float32, which is
-/// exact. Other types are an IoError that names the tensor. A truncated, damaged or hostile file is an IoError that
-/// says what is wrong; nothing is allocated on the word of a header that the file's size does not bear out.
+/// Reads a safetensors file, from whatever program: the types above, and float16 as float32, which is exact. Other
+/// types are an IoError that names the tensor. A truncated, damaged or hostile file is an IoError that says what is
+/// wrong; nothing is allocated on the word of a header that the file's size does not bear out.
 TensorFile load_tensors(const std::string& path);
 
 /// What a checkpoint holds beside the model; what is null is neither written nor read.
@@ -43,7 +43,7 @@ void save_checkpoint(const std::string& path, const Module& module, const Checkp
 
 /// Everything is read and checked before the model or any of the parts is touched. IoError for a damaged
 /// file (any flipped bit, where it holds checksums; files of other programs need none) or one that does not fit the
-/// model, naming what is wrong.
+/// model, naming what is wrong. Tensors of bfloat16 become float32, which is exact.
 void load_checkpoint(const std::string& path, Module& module, const CheckpointParts& parts = {});
 
 }  // namespace bough::nn

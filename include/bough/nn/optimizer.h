@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "bough/nn/module.h"
+#include "bough/ops/optimizer_step.h"
 
 namespace bough::nn {
 
@@ -19,6 +20,11 @@ class Optimizer {
   /// Takes the gradients times gradient_scale. Returns their global norm, so scaled, before clipping. With a limit they
   /// are scaled down to it on the fly; a norm that is not finite is an Error and changes nothing.
   double step(double gradient_scale = 1);
+  /// The same without a look of the host at the norm, so that nothing waits for a GPU and a CapturedStep can record it:
+  /// each replay takes the learning rate and the number of steps of then, and counts one. Returns the norm, float64 []
+  /// on the device of the parameters. Where it is not finite nothing is changed, but the step counts. Bit for bit what
+  /// step() gives. Parameters of several devices are stepped as by step(), which waits.
+  Tensor enqueue_step(double gradient_scale = 1);
   void clear_grad();
 
   double learning_rate() const { return learning_rate_; }
@@ -41,10 +47,23 @@ class Optimizer {
   Optimizer(Module::NamedTensors parameters, double learning_rate, double clip_norm,
             std::vector<std::string> state_names);
 
-  /// Updates the given slots, all of which have gradients, multiplying these by gradient_scale.
-  virtual void update(std::vector<Slot*>& slots, double gradient_scale, std::int64_t step) = 0;
+  /// Updates the given slots, all of which have gradients, multiplying these by gradient_scale; or as on_device says,
+  /// if it is defined.
+  virtual void update(std::vector<Slot*>& slots, double gradient_scale, std::int64_t step,
+                      const StepOnDevice& on_device) = 0;
+  /// changing_numbers_of a step, for on_device.
+  virtual std::vector<double> changing_numbers(std::int64_t step) const = 0;
 
  private:
+  /// The slots that have gradients, and these.
+  struct Ready {
+    std::vector<Slot*> slots;
+    std::vector<Tensor> gradients;
+  };
+  Ready ready();
+  /// Updates, if the norm of scaled gradients is finite, and clips them.
+  void update_clipped(Ready& ready, double gradient_scale, double norm);
+
   double learning_rate_;
   double clip_norm_;
   std::vector<std::string> state_names_;
@@ -65,7 +84,10 @@ class Sgd : public Optimizer {
   Sgd(Module::NamedTensors parameters, const SgdOptions& options = {});
 
  private:
-  void update(std::vector<Slot*>& slots, double gradient_scale, std::int64_t step) override;
+  void update(std::vector<Slot*>& slots, double gradient_scale, std::int64_t step,
+              const StepOnDevice& on_device) override;
+  std::vector<double> changing_numbers(std::int64_t step) const override;
+  SgdStep numbers(double gradient_scale) const;
   SgdOptions options_;
 };
 
@@ -88,7 +110,10 @@ class Adam : public Optimizer {
   Adam(Module::NamedTensors parameters, const AdamOptions& options, bool decoupled_weight_decay);
 
  private:
-  void update(std::vector<Slot*>& slots, double gradient_scale, std::int64_t step) override;
+  void update(std::vector<Slot*>& slots, double gradient_scale, std::int64_t step,
+              const StepOnDevice& on_device) override;
+  std::vector<double> changing_numbers(std::int64_t step) const override;
+  AdamStep numbers(double gradient_scale, std::int64_t step) const;
   AdamOptions options_;
   bool decoupled_weight_decay_;
 };

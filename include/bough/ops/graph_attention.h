@@ -32,6 +32,10 @@ struct GraphAttentionOptions {
   /// False: on a GPU, gradients of k, v and relation tables are added up in one pass by atomic additions, which takes
   /// less memory and traffic; they then differ by rounding from run to run. Changes nothing on the CPU.
   bool deterministic = true;
+  /// True: on a GPU, forward of tiles of bfloat16 multiplies with tensor cores, in float32 sums, but with weights that
+  /// are rounded to bfloat16 as well. DeviceError where tensor cores do not take it, before compute capability 8.0 or
+  /// in a build without code for such. Changes nothing for other types, for rows, for backward and on the CPU.
+  bool tensor_cores = false;
 };
 
 /// Every destination attends to the sources of its in-edges:
@@ -40,15 +44,19 @@ struct GraphAttentionOptions {
 ///   a(e)     = edge_weights[e] exp(score(e)) / sum over the in-edges of dst
 ///   out[dst] = sum over the in-edges of a(e) (v[src] + relation_values[type])
 ///
-/// q [num_dst, H, D], k [num_src, H, D], v [num_src, H, Dv] -> [num_dst, H, Dv]; float32 or float64, any D and Dv (fast
-/// for multiples of 8). Tables have at least num_edge_types() rows; edge tensors are in edge order.
-/// A destination without in-edges, or whose weights or exponentials are all 0, gets zeros and passes zero gradient.
-/// Dropout is a function of stream, source, destination and head (and which of several parallel edges it is): the same
-/// for every kernel and number of threads, and not stored.
-/// Gradients to q, k, v and all tables, biases and weights. Saves its inputs, the result and one number per destination
-/// and head; scores are computed again in backward, so nothing of size E x H or E x D is ever made.
-/// O(E H (D + Dv)). Bitwise equal for any number of threads, and from run to run on a GPU. Uses a plan of the graph
-/// that is made on first use and kept by it: see bough/graph/plan.h.
+/// q [num_dst, H, D], k [num_src, H, D], v [num_src, H, Dv] -> [num_dst, H, Dv]; float32, float64 or bfloat16, one type
+/// for all tensors and the result; any D and Dv (fast for multiples of 8). Tables have at least num_edge_types() rows;
+/// edge tensors are in edge order.
+/// Numbers of bfloat16 are computed with in float32, and results and gradients rounded at the end; the log-sum-exp of a
+/// row stays float32. Kernels of a GPU read and write bfloat16 itself, collect gradients of k, v and tables in float32
+/// before, and make those of scores with the rounded result. The CPU, and AttentionKernel::composed, convert all
+/// tensors to float32 and the result back. A destination without in-edges, or whose weights or exponentials are all 0,
+/// gets zeros and passes zero gradient. Dropout is a function of stream, source, destination and head (and which of
+/// several parallel edges it is): the same for every kernel and number of threads, and not stored. Gradients to q, k, v
+/// and all tables, biases and weights. Saves its inputs, the result and one number per destination and head; scores are
+/// computed again in backward, so nothing of size E x H or E x D is ever made. O(E H (D + Dv)). Bitwise equal for any
+/// number of threads, and from run to run on a GPU. Uses a plan of the graph that is made on first use and kept by it:
+/// see bough/graph/plan.h.
 Tensor graph_attention(const Graph& graph, const Tensor& q, const Tensor& k, const Tensor& v,
                        const GraphAttentionOptions& options = {});
 
@@ -58,7 +66,8 @@ Tensor graph_attention(const Graph& graph, const Tensor& q, const Tensor& k, con
 Tensor graph_attention(std::span<const Graph> graphs, const Tensor& q, const Tensor& k, const Tensor& v,
                        const GraphAttentionOptions& options = {});
 
-/// The weights a(e) for looking at: [E, H] in edge order, without dropout and without gradient. O(E H D).
+/// The weights a(e) for looking at: [E, H] in edge order, without dropout and without gradient; those of bfloat16 are
+/// float32. O(E H D).
 Tensor attention_weights(const Graph& graph, const Tensor& q, const Tensor& k,
                          const GraphAttentionOptions& options = {});
 

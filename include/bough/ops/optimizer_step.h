@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <span>
 
 #include "bough/core/tensor.h"
@@ -25,7 +26,17 @@ struct AdamStep {
   double gradient_scale = 1;
   std::int64_t step = 1;  ///< counts from 1
 };
-void adam_update(std::span<AdamSlot> slots, const AdamStep& step);
+
+/// What of a step the host does not know when it gives it to a GPU, on that GPU: see nn::Optimizer::enqueue_step.
+struct StepOnDevice {
+  Tensor gradient_scale;  ///< float64 []; where it is not a number, nothing is changed
+  Tensor numbers;         ///< float64: changing_numbers_of the step
+};
+
+/// on_device, if its tensors are defined, replaces what `step` says of the same; all slots are then on its GPU.
+void adam_update(std::span<AdamSlot> slots, const AdamStep& step, const StepOnDevice& on_device = {});
+/// The factor of parameters, the learning rate and the factor of the root of second moments, biases corrected.
+std::array<double, 3> changing_numbers_of(const AdamStep& step);
 
 struct SgdSlot {
   Tensor parameter, gradient, velocity;  ///< velocity may be undefined if momentum is 0
@@ -40,11 +51,20 @@ struct SgdStep {
   bool nesterov = false;
   double gradient_scale = 1;
 };
-void sgd_update(std::span<SgdSlot> slots, const SgdStep& step);
+void sgd_update(std::span<SgdSlot> slots, const SgdStep& step, const StepOnDevice& on_device = {});
+/// The learning rate.
+std::array<double, 1> changing_numbers_of(const SgdStep& step);
 
 /// Euclidean norm over all elements of all tensors, summed in double precision; 0 for none.
 /// The same for any number of threads. NaN or infinite elements give NaN or infinity.
 double global_norm(std::span<const Tensor> tensors);
+
+/// The norm of gradient_scale times tensors that are all on one GPU, and gradient_scale as it clips that norm to a
+/// limit (0: none); not a number where the norm is not finite. float64 [] on the GPU, for which the host does not wait.
+struct ClippedNorm {
+  Tensor norm, scale;
+};
+ClippedNorm clipped_norm(std::span<const Tensor> tensors, double gradient_scale, double limit);
 
 /// Multiplies in place, outside autograd.
 void scale_in_place(std::span<Tensor> tensors, double factor);

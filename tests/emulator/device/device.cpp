@@ -1,5 +1,6 @@
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <cstring>
@@ -64,6 +65,11 @@ int& copies_given() {
   return count;
 }
 
+int& waited_copies() {
+  static int count = 0;
+  return count;
+}
+
 /// What the calling thread records; null if it does not.
 CudaGraph*& recorded_graph() {
   thread_local CudaGraph* graph = nullptr;
@@ -88,6 +94,7 @@ DeviceAccess::~DeviceAccess() {
   if (--memory.accesses == 0) memory.protect(PROT_NONE);
 }
 
+int copies_waited_for() { return waited_copies(); }
 int copies_under_way() { return copies_given(); }
 
 FailingKernel::FailingKernel(std::string kernel) { failing_kernel() = std::move(kernel); }
@@ -167,6 +174,7 @@ void cuda_copy(int device, void* target, const void* source, std::size_t bytes, 
   if (direction == CopyDirection::device_to_device) {
     emulator::run_or_record(copy);
   } else {
+    ++emulator::waited_copies();
     copy();
   }
 }
@@ -226,7 +234,8 @@ void cuda_copy_on(int device, CudaStream* stream, void* target, const void* pinn
   ++emulator::copies_given();
   stream->waiting.push_back([=] {
     emulator::require_pinned(pinned, bytes);
-    cuda_copy(device, target, pinned, bytes, CopyDirection::host_to_device);
+    const emulator::DeviceAccess access(device);
+    std::memcpy(target, pinned, bytes);
     --emulator::copies_given();
   });
 }
@@ -244,14 +253,22 @@ void cuda_fill(int device, void* target, const void* element, std::size_t size, 
   });
 }
 
+void cuda_write(int device, std::uint64_t* target, std::span<const std::uint64_t> words) {
+  emulator::run_or_record([=, words = std::vector<std::uint64_t>(words.begin(), words.end())] {
+    const emulator::DeviceAccess access(device);
+    std::ranges::copy(words, target);
+  });
+}
+
 template <typename T>
-void cuda_accumulate(int device, const T* source, T scale, T* target, std::int64_t count) {
+void cuda_accumulate(int device, const T* source, Computed<T> scale, T* target, std::int64_t count) {
   emulator::run_or_record([=] {
     const emulator::DeviceAccess access(device);
-    for (std::int64_t i = 0; i < count; ++i) target[i] += scale * source[i];
+    for (std::int64_t i = 0; i < count; ++i) target[i] = static_cast<T>(target[i] + scale * source[i]);
   });
 }
 template void cuda_accumulate(int, const float*, float, float*, std::int64_t);
 template void cuda_accumulate(int, const double*, double, double*, std::int64_t);
+template void cuda_accumulate(int, const bfloat16*, float, bfloat16*, std::int64_t);
 
 }  // namespace bough

@@ -33,6 +33,9 @@ void run_or_record(std::function<void()> work);
 /// Copies of streams that have been asked for and have not happened.
 int copies_under_way();
 
+/// Copies between the host and devices for which the host has waited so far.
+int copies_waited_for();
+
 /// While one of these lives, launches of that kernel fail as on a GPU that refuses them.
 class FailingKernel {
  public:

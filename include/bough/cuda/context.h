@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "kernels/simt/context.h"
+#include "bough/simt/context.h"
 
 /// For files that nvcc compiles.
 namespace bough::cuda {
@@ -17,12 +17,13 @@ class SharedArray {
 
   BOUGH_DEVICE T get(std::int64_t index) const { return data_[index]; }
   BOUGH_DEVICE void set(std::int64_t index, T value) const { data_[index] = value; }
+  BOUGH_DEVICE T* data() const { return data_; }
 
  private:
   T* data_;
 };
 
-/// The execution context on a GPU. See kernels/simt/context.h for what its functions mean.
+/// The execution context on a GPU. See bough/simt/context.h for what its functions mean.
 class Context {
  public:
   BOUGH_DEVICE int thread() const { return static_cast<int>(threadIdx.x); }
@@ -60,7 +61,7 @@ class Context {
 
   template <typename T>
   BOUGH_DEVICE SharedArray<T> shared(std::int64_t count) {
-    extern __shared__ __align__(16) unsigned char memory[];
+    extern __shared__ __align__(32) unsigned char memory[];
     T* array = reinterpret_cast<T*>(memory + shared_used_);
     shared_used_ += simt::shared_bytes<T>(count);
     return SharedArray<T>(array);

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "bough/core/launch_trace.h"
-#include "kernels/simt/context.h"
+#include "bough/simt/context.h"
 
 namespace bough::simt {
 

@@ -1,0 +1,48 @@
+#pragma once
+
+#include "bough/core/host_device.h"
+#include "bough/mp/functors.h"
+#include "bough/simt/context.h"
+
+/// Reductions over the lanes of a warp and the threads of a block. Every thread gets the result, and the order of the
+/// additions is fixed.
+namespace bough::simt {
+
+/// Combines values of `width` neighbouring lanes (a power of two).
+template <typename Context, typename T, typename Combine>
+BOUGH_DEVICE T warp_reduce(Context& context, T value, const Combine& combine, int width = warp_size) {
+  for (int distance = width / 2; distance > 0; distance /= 2) {
+    value = combine(value, context.shuffle_xor(value, distance));
+  }
+  return value;
+}
+
+template <typename Context, typename T>
+BOUGH_DEVICE T warp_sum(Context& context, T value, int width = warp_size) {
+  return warp_reduce(context, value, mp::Sum{}, width);
+}
+/// NaN if one of them is.
+template <typename Context, typename T>
+BOUGH_DEVICE T warp_max(Context& context, T value, int width = warp_size) {
+  return warp_reduce(context, value, mp::Max{}, width);
+}
+
+/// Shared memory that block_reduce<T> takes.
+template <typename T>
+constexpr std::size_t block_reduce_bytes() {
+  return shared_bytes<T>(warp_size);
+}
+
+/// Combines one value of each thread. `slots` has one element for each warp; usable again at once.
+template <typename Context, typename T, typename Slots, typename Combine>
+BOUGH_DEVICE T block_reduce(Context& context, const Slots& slots, T value, const Combine& combine) {
+  value = warp_reduce(context, value, combine);
+  if (context.lane() == 0) slots.set(context.warp(), value);
+  context.sync();
+  T total = slots.get(0);
+  for (int warp = 1; warp < context.block_size() / warp_size; ++warp) total = combine(total, slots.get(warp));
+  context.sync();
+  return total;
+}
+
+}  // namespace bough::simt

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+/// How the rows of a graph are shared out among warps.
+namespace bough::simt {
+
+/// What one warp takes: a row, or a segment of one that has very many edges.
+struct alignas(16) RowItem {
+  std::int64_t begin = 0, end = 0;  ///< edges, as positions of the compressed view
+  std::int32_t row = 0;
+  std::int32_t partial = -1;  ///< number of the segment; -1 for a whole row
+};
+
+/// A row that was cut, and the numbers of its segments.
+struct alignas(16) CutRow {
+  std::int32_t row = 0;
+  std::int32_t first_partial = 0, num_partials = 0;
+};
+
+/// Depends on the edges only, so that partial results merged in the order of the segments are always the same.
+struct RowItems {
+  std::vector<RowItem> items;  ///< segments first, because they are the longest
+  std::vector<CutRow> cut_rows;
+  std::int64_t num_partials = 0;
+};
+
+/// Rows with more than this many edges are cut: enough for many warps, few enough to keep the tail of a launch short.
+inline constexpr std::int64_t default_segment_edges = 256;
+
+/// O(rows + segments). offsets has one entry more than there are rows; rows that are marked as `skipped`, if that is
+/// not empty, are left out.
+RowItems make_row_items(std::span<const std::int64_t> offsets, std::int64_t segment_edges = default_segment_edges,
+                        std::span<const std::uint8_t> skipped = {});
+
+/// The same where kernels can read it.
+struct RowItemView {
+  const RowItem* items = nullptr;
+  std::int64_t num_items = 0;
+  const CutRow* cut_rows = nullptr;
+  std::int64_t num_cut_rows = 0;
+  std::int64_t num_partials = 0;
+};
+
+/// The edges of each row where kernels can read them.
+struct EdgeView {
+  const std::int64_t* offsets = nullptr;
+  const std::int32_t* neighbours = nullptr;
+  const std::int32_t* edge_ids = nullptr;
+  const std::int32_t* types = nullptr;  ///< by edge id; null without types
+};
+
+}  // namespace bough::simt

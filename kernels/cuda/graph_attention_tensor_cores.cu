@@ -1,0 +1,14 @@
+#include "kernels/cuda/graph_attention_tensor_cores.h"
+#include "kernels/cuda/matrix_unit.h"
+#include "kernels/cuda/queue.h"
+#include "kernels/simt/graph_attention_tensor_cores.h"
+
+namespace bough {
+
+void attend_tiles_on_tensor_cores(Cuda gpu, const simt::TileView& tiles, const AttentionInputs<bfloat16>& in,
+                                  const AttentionOutputs<bfloat16>& result) {
+  cuda::Queue queue(gpu.device);
+  simt::attend_tiles_on_tensor_cores(queue, tiles, in, result);
+}
+
+}  // namespace bough
