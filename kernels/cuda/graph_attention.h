@@ -1,8 +1,8 @@
 #pragma once
 
+#include "bough/simt/row_items.h"
 #include "kernels/attention_views.h"
 #include "kernels/backend.h"
-#include "kernels/simt/row_items.h"
 
 /// Graph attention on a GPU; all views point into its memory. See kernels/simt for what the kernels do.
 namespace bough {

@@ -7,6 +7,7 @@
 
 #include "bough/autograd/autograd.h"
 #include "bough/ops/cast.h"
+#include "bough/simt/device_rows.h"
 #include "kernels/cpu/graph_attention_rows.h"
 #include "kernels/cpu/graph_attention_tiles.h"
 #include "kernels/cuda/graph_attention.h"
@@ -14,7 +15,6 @@
 #include "kernels/cuda/graph_attention_tiles.h"
 #include "kernels/on_any_device.h"
 #include "kernels/ops/graph_attention_call.h"
-#include "kernels/simt/device_rows.h"
 #include "kernels/simt/device_tiles.h"
 
 namespace bough {

@@ -1,7 +1,7 @@
 #pragma once
 
+#include "bough/simt/context.h"
 #include "kernels/attention_views.h"
-#include "kernels/simt/context.h"
 
 namespace bough::simt {
 

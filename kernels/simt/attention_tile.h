@@ -2,11 +2,11 @@
 
 #include <cstdint>
 
+#include "bough/simt/collective.h"
 #include "kernels/attention_views.h"
 #include "kernels/simt/attention_dropout.h"
 #include "kernels/simt/attention_share.h"
 #include "kernels/simt/attention_tile_view.h"
-#include "kernels/simt/collective.h"
 #include "kernels/simt/fragment.h"
 #include "kernels/simt/unrolled.h"
 

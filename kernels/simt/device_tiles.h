@@ -5,8 +5,8 @@
 
 #include "bough/core/tensor.h"
 #include "bough/graph/graph.h"
+#include "bough/simt/device_rows.h"
 #include "kernels/simt/attention_tile_plan.h"
-#include "kernels/simt/device_rows.h"
 
 namespace bough::simt {
 

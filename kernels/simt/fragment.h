@@ -2,8 +2,8 @@
 
 #include <cstdint>
 
+#include "bough/simt/collective.h"
 #include "kernels/attention_views.h"
-#include "kernels/simt/collective.h"
 
 /// Vectors of features spread over the lanes of a warp.
 namespace bough::simt {

@@ -3,11 +3,11 @@
 #include <cmath>
 #include <limits>
 
+#include "bough/simt/row_items.h"
 #include "kernels/attention_views.h"
 #include "kernels/simt/attention_dropout.h"
 #include "kernels/simt/attention_share.h"
 #include "kernels/simt/fragment.h"
-#include "kernels/simt/row_items.h"
 #include "kernels/simt/score_base.h"
 
 /// Graph attention: a warp for each row and head, in groups of lanes that take edges in turn. No group waits for

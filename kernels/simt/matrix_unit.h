@@ -1,7 +1,7 @@
 #pragma once
 
 #include "bough/core/bfloat16.h"
-#include "kernels/simt/context.h"
+#include "bough/simt/context.h"
 
 /// Products of small matrices, as tensor cores make them: numbers of bfloat16, sums in float.
 namespace bough::simt {

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "bough/core/errors.h"
+#include "bough/simt/context.h"
+#include "bough/simt/row_items.h"
 #include "kernels/attention_views.h"
-#include "kernels/simt/context.h"
-#include "kernels/simt/row_items.h"
 
 /// Gradients of relation tables. In one row every edge of a relation adds a multiple of the same vector (the row's
 /// query, or its d_out) to the relation's entry, so a warp sums the multiples by relation, and the block then adds the

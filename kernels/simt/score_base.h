@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "kernels/simt/context.h"
+#include "bough/simt/context.h"
 
 namespace bough::simt {
 

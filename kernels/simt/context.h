@@ -1,3 +1,0 @@
-#pragma once
-
-#include "bough/simt/context.h"
