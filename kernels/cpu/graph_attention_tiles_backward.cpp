@@ -1,5 +1,6 @@
 #include <bit>
 #include <cmath>
+#include <span>
 
 #include "bough/core/parallel.h"
 #include "kernels/cpu/graph_attention_tiles.h"
@@ -206,59 +207,62 @@ HWY_NOINLINE void add_to_columns(D d, const std::uint16_t* masks, std::int64_t c
   for (; c < columns; ++c) add(std::integral_constant<std::int64_t, 1>());
 }
 
-/// Gradients of the keys of a segment whose relations are folded into them, and of these relations: those of the lanes
-/// of `half_mask`, whose relation in column c is relations[stride (c - column_begin)].
-template <class D, typename T = hn::TFromD<D>>
-HWY_INLINE void add_folded_gradients(D d, const AttentionPlan& plan, const AttentionPlan::Piece& piece,
-                                     const AttentionPlan::Segment& segment, std::uint16_t half_mask,
-                                     const std::int32_t* relations, std::int64_t stride, std::int64_t relation_width,
-                                     const TileInputs<T>& inputs, const TileGradients<T>& work, T* d_keys,
-                                     T* relation_table) {
-  const std::int64_t first = segment.column_begin, columns = segment.column_end - first;
-  const std::uint16_t* places = plan.column_rows.data() + piece.column_begin + first;
-  std::uint16_t masks[TileInputs<T>::most_columns];
-  // They are summed where the folded keys were, which are not needed any more.
-  T* sums = inputs.folded_keys[0];
-  std::fill(sums, sums + columns * work.width, T{0});
-  for (std::int64_t c = 0; c < columns; ++c) {
-    masks[c] = plan.column_masks[static_cast<std::size_t>(piece.column_begin + first + c)] & half_mask;
-    work.sum_rows[c] = sums + c * work.width;
-  }
-  add_to_columns(d, masks, columns, work.d_scores + first * tile_lanes, inputs.queries, work.width, work.sum_rows);
-  for (std::int64_t c = 0; c < columns; ++c) {
-    add_row(d, T{1}, work.sum_rows[c], d_keys + places[c] * work.width, work.width);
-    add_row(d, T{1}, work.sum_rows[c], relation_table + relations[c * stride] * relation_width, relation_width);
-  }
-}
-
 /// Gradients of keys, and through them of relations that are folded into keys.
 template <class D, typename T = hn::TFromD<D>>
 HWY_INLINE void add_key_gradients(D d, const AttentionPlan& plan, const AttentionPlan::Piece& piece,
                                   const AttentionInputs<T>& in, const TileInputs<T>& inputs,
                                   const TileGradients<T>& work, T* d_keys, T* relation_table) {
   const std::uint16_t* masks = plan.column_masks.data() + piece.column_begin;
-  const auto add_plain = [&](std::int64_t begin, std::int64_t end) HWY_ATTR {
-    find_rows(plan, piece, d_keys, work.width, work.sum_rows);
-    add_to_columns(d, masks + begin, end - begin, work.d_scores + begin * tile_lanes, inputs.queries, work.width,
+  const std::uint16_t* places = plan.column_rows.data() + piece.column_begin;
+  const auto add = [&](std::int64_t begin, std::int64_t end, const std::uint16_t* of_lanes) HWY_ATTR {
+    add_to_columns(d, of_lanes + begin, end - begin, work.d_scores + begin * tile_lanes, inputs.queries, work.width,
                    work.sum_rows + begin);
   };
-  if (relation_table == nullptr || piece.segment_begin == piece.segment_end) return add_plain(0, piece.num_columns);
-  const auto add_folded = [&](const AttentionPlan::Segment& segment, std::uint16_t half_mask,
-                              const std::int32_t* relations, std::int64_t stride) HWY_ATTR {
-    add_folded_gradients(d, plan, piece, segment, half_mask, relations, stride, in.width, inputs, work, d_keys,
-                         relation_table);
+  find_rows(plan, piece, d_keys, work.width, work.sum_rows);
+  if (relation_table == nullptr || piece.segment_begin == piece.segment_end) return add(0, piece.num_columns, masks);
+
+  // Folded columns are summed where their folded keys were, which are not needed any more, and go from there to the
+  // keys and to the relations: relations[stride (c - column_begin)].
+  const auto clear_sums = [&](const AttentionPlan::Segment& segment) HWY_ATTR {
+    T* sums = inputs.folded_keys[0];
+    std::fill(sums + segment.column_begin * work.width, sums + segment.column_end * work.width, T{0});
   };
-  for (std::int32_t s = piece.segment_begin; s < piece.segment_end; ++s) {
-    const AttentionPlan::Segment& segment = plan.segments[static_cast<std::size_t>(s)];
-    if (segment.half_begin >= 0) {
-      const std::int32_t* relations = plan.half_relations.data() + segment.half_begin;
-      add_folded(segment, 0x00ff, relations, 2);
-      add_folded(segment, 0xff00, relations + 1, 2);
-    } else if (segment.base_begin >= 0) {
-      add_plain(segment.column_begin, segment.column_end);
-    } else {
-      add_folded(segment, 0xffff, plan.column_relations.data() + piece.column_begin + segment.column_begin, 1);
+  const auto hand_on = [&](const AttentionPlan::Segment& segment, const std::int32_t* relations,
+                           std::int64_t stride) HWY_ATTR {
+    for (std::int64_t c = segment.column_begin; c < segment.column_end; ++c, relations += stride) {
+      add_row(d, T{1}, work.sum_rows[c], d_keys + places[c] * work.width, work.width);
+      add_row(d, T{1}, work.sum_rows[c], relation_table + *relations * in.width, in.width);
     }
+  };
+  const std::span segments(plan.segments.data() + piece.segment_begin, plan.segments.data() + piece.segment_end);
+  for (const AttentionPlan::Segment& segment : segments) {
+    if (segment.base_begin >= 0 && segment.half_begin < 0) continue;
+    clear_sums(segment);
+    for (std::int64_t c = segment.column_begin; c < segment.column_end; ++c) {
+      work.sum_rows[c] = inputs.folded_keys[0] + c * work.width;
+    }
+  }
+  const auto add_half = [&](const AttentionPlan::Segment& segment, std::uint16_t lanes_of_half) HWY_ATTR {
+    std::uint16_t of_half[TileInputs<T>::most_columns];
+    for (std::int64_t c = segment.column_begin; c < segment.column_end; ++c) of_half[c] = masks[c] & lanes_of_half;
+    add(segment.column_begin, segment.column_end, of_half);
+  };
+  std::int64_t done = 0;
+  for (const AttentionPlan::Segment& segment : segments) {
+    if (segment.half_begin < 0) continue;
+    const std::int32_t* relations = plan.half_relations.data() + segment.half_begin;
+    add(done, segment.column_begin, masks);
+    add_half(segment, 0x00ff);
+    hand_on(segment, relations, 2);
+    clear_sums(segment);
+    add_half(segment, 0xff00);
+    hand_on(segment, relations + 1, 2);
+    done = segment.column_end;
+  }
+  add(done, piece.num_columns, masks);
+  for (const AttentionPlan::Segment& segment : segments) {
+    if (segment.base_begin >= 0) continue;
+    hand_on(segment, plan.column_relations.data() + piece.column_begin + segment.column_begin, 1);
   }
 }
 
