@@ -32,10 +32,8 @@ std::vector<PlannedTile> plan_tiles(const Graph& graph, const CscView& edges, bo
       tile.columns = tile_columns(edges, tile.draft, lanes_of);
       if (!with_relations || tile.draft.segment) continue;
       tile.relations = tile_relations(edges, graph.edge_types(), tile.draft, tile.columns);
-      const std::int64_t num_edges = tile.draft.num_edges();
-      const double cost = costs.of_tile(static_cast<std::int64_t>(tile.columns.sources.size()), num_edges) +
-                          costs.of_relations(tile.relations.num_relations(false), tile.relations.num_relations(true));
-      if (cost > costs.of_rows(tile.draft.num_lanes, num_edges)) tile.draft.num_lanes = 0;
+      const double by_rows = costs.of_rows(tile.draft.num_lanes, tile.draft.num_edges());
+      if (tile_cost(costs, tile.draft, tile.columns, tile.relations) > by_rows) tile.draft.num_lanes = 0;
     }
   });
   std::erase_if(tiles, [](const PlannedTile& tile) { return tile.draft.num_lanes == 0; });

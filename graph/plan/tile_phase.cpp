@@ -52,9 +52,7 @@ TilePhase find_phase(const CscView& edges, std::int64_t num_src, std::span<const
         tile.add(static_cast<std::int32_t>(row), edges.offsets[index(row)], edges.offsets[index(row) + 1]);
       }
       const TileColumns columns = tile_columns(edges, tile, lanes_of);
-      const TileRelations relations = tile_relations(edges, edge_types, tile, columns);
-      cost[index(i)] = costs.of_tile(static_cast<std::int64_t>(columns.sources.size()), tile.num_edges()) +
-                       costs.of_relations(relations.num_relations(false), relations.num_relations(true));
+      cost[index(i)] = tile_cost(costs, tile, columns, tile_relations(edges, edge_types, tile, columns));
     }
   });
   std::array<double, phases> of_phase{};

@@ -29,7 +29,7 @@ std::vector<std::int32_t> relation_matrix(const CscView& edges, std::span<const 
 
 constexpr std::int32_t several = -2;
 
-/// The one relation of some lanes of a column; absent if these have no edge, or several.
+/// The one relation of some lanes of a column; absent if these have no edge, `several` if there are several.
 std::int32_t only_relation(std::span<const std::int32_t> column) {
   std::int32_t found = absent;
   for (const std::int32_t relation : column) {
@@ -137,12 +137,14 @@ std::int32_t place_word(std::span<const std::int32_t> part, std::vector<std::vec
 
 }  // namespace
 
-std::int64_t TileRelations::num_relations(bool in_halves) const {
-  std::int64_t count = 0;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    if ((i >= index(num_mixed_words)) == in_halves) count += static_cast<std::int64_t>(words[i].size());
+double tile_cost(const TileCosts& costs, const DraftTile& tile, const TileColumns& columns,
+                 const TileRelations& relations) {
+  std::int64_t mixed = 0, in_halves = 0;
+  for (std::size_t i = 0; i < relations.words.size(); ++i) {
+    (i < index(relations.num_mixed_words) ? mixed : in_halves) += static_cast<std::int64_t>(relations.words[i].size());
   }
-  return count;
+  return costs.of_tile(static_cast<std::int64_t>(columns.sources.size()), tile.num_edges()) +
+         costs.of_relations(mixed, in_halves);
 }
 
 TileColumns tile_columns(const CscView& edges, const DraftTile& tile, std::vector<std::uint16_t>& lanes_of) {

@@ -30,9 +30,6 @@ struct TileRelations {
   std::vector<std::int32_t> half_relations;  ///< two for each column
   std::vector<std::vector<std::int32_t>> words;
   std::int32_t num_mixed_words = 0;  ///< the first words, which segments without halves have; the others are in halves
-
-  /// Relations of the words that are in halves, or of the others, which each query is multiplied with.
-  std::int64_t num_relations(bool in_halves) const;
 };
 
 /// The sources of a tile and the lanes that have an edge from each.
@@ -46,5 +43,9 @@ TileColumns tile_columns(const CscView& edges, const DraftTile& tile, std::vecto
 
 TileRelations tile_relations(const CscView& edges, std::span<const std::int32_t> edge_types, const DraftTile& tile,
                              const TileColumns& columns);
+
+/// What a tile costs with its relations: words that are in no halves are multiplied with each query, the others folded.
+double tile_cost(const TileCosts& costs, const DraftTile& tile, const TileColumns& columns,
+                 const TileRelations& relations);
 
 }  // namespace bough
