@@ -84,10 +84,10 @@ CompressedView AttentionPlan::row_edges_by_source() const {
 std::int64_t AttentionPlan::memory_bytes() const {
   return bytes_of(tiles) + bytes_of(ranges) + bytes_of(windows) + bytes_of(window_sources) + bytes_of(flushes) +
          bytes_of(pieces) + bytes_of(column_rows) + bytes_of(column_masks) + bytes_of(column_relations) +
-         bytes_of(group_columns) + bytes_of(segments) + bytes_of(bases) + bytes_of(half_relations) +
-         bytes_of(book_relations) + bytes_of(book_blocks) + bytes_of(strands) + bytes_of(shared_sources) +
-         bytes_of(untouched_sources) + bytes_of(split_rows) + bytes_of(row_edge_offsets) +
-         bytes_of(row_edge_destinations) + bytes_of(row_edge_ids) + rows.memory_bytes() + row_sources.memory_bytes();
+         bytes_of(group_columns) + bytes_of(segments) + bytes_of(bases) + bytes_of(book_relations) +
+         bytes_of(book_blocks) + bytes_of(strands) + bytes_of(shared_sources) + bytes_of(untouched_sources) +
+         bytes_of(split_rows) + bytes_of(row_edge_offsets) + bytes_of(row_edge_destinations) + bytes_of(row_edge_ids) +
+         rows.memory_bytes() + row_sources.memory_bytes();
 }
 
 AttentionPlan make_attention_plan(const Graph& graph, bool with_relations) {
@@ -125,9 +125,9 @@ AttentionPlan make_attention_plan(const Graph& graph, bool with_relations) {
   summary.tiles = static_cast<std::int64_t>(tiles.size());
   for (const PlannedTile& tile : tiles) {
     summary.segment_tiles += tile.draft.segment;
-    summary.columns += static_cast<std::int64_t>(tile.columns.sources.size());
     summary.tile_edges += tile.draft.num_edges();
   }
+  summary.columns = static_cast<std::int64_t>(plan.column_masks.size());
   summary.row_edges = graph.num_edges() - summary.tile_edges;
   for (std::int64_t row = 0; row < graph.num_dst(); ++row) {
     summary.rows_left += tiled[index(row)] == 0 && edges.degree(row) > 0;

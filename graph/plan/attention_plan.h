@@ -16,6 +16,9 @@
 /// and the union of their sources (columns), with a mask of lanes for each column; a kernel computes all lanes of a
 /// column at once. Rows that share little stay with the row kernel.
 ///
+/// Sources that only the first eight lanes have are paired with sources that only the others have: a column has a
+/// source, and a relation, for each half of the lanes, which are mostly the same.
+///
 /// Row tiles hold neighbouring rows with all their edges. Segment tiles hold rows that share sources with rows far away
 /// (the spans above a block of tokens, say): all edges of these rows from one block of sources; their results are parts
 /// that are merged in the order of the blocks.
@@ -27,11 +30,14 @@ namespace bough {
 
 struct AttentionPlan {
   static constexpr std::int32_t lanes = 16;
+  static constexpr std::int32_t halves = 2, half_lanes = lanes / halves;
   /// Lanes whose weighted sums are computed together, each group over the columns that it uses.
   static constexpr std::int32_t group_lanes = 4;
   static constexpr std::int32_t groups = lanes / group_lanes;
   /// Relations of a book that are computed together.
   static constexpr std::int32_t block_relations = 16;
+  /// Columns whose relations are looked up in the book together, at most.
+  static constexpr std::int32_t segment_columns = 8;
 
   /// Unused lanes come last and have row -1. A partial of -1 means that the tile has all edges of the row.
   struct Tile {
@@ -40,27 +46,28 @@ struct AttentionPlan {
     std::int32_t num_lanes = 0;
     /// The tile's part of its range's book: blocks book_blocks[block_begin] .. book_blocks[block_end - 1].
     std::int32_t block_begin = 0, block_end = 0;
-    /// For a kernel that takes halves: the blocks that it needs come before this one.
-    std::int32_t mixed_block_end = 0;
   };
 
-  /// A run of columns whose relations are handled in one way.
+  /// A few columns with several relations in a half: that of (column c, lane i), where there is an edge, stands at
+  /// bases[base_begin + i] + c - column_begin of the tile's part of the book. Where a lane has no edge this may be up
+  /// to segment_columns places before or after that part.
   struct Segment {
     std::int32_t column_begin = 0, column_end = 0;  ///< inside the piece
-    /// -1: every column has one relation, in column_relations. Else the relation of (column c, lane i), where there is
-    /// an edge, stands at bases[base_begin + i] + c - column_begin of the tile's part of the book.
-    std::int32_t base_begin = -1;
-    /// Not -1: besides, one relation for the first eight lanes of each column, half_relations[half_begin + 2 (c -
-    /// column_begin)], and the following one for the other eight. Keys can be folded with both instead.
-    std::int32_t half_begin = -1;
+    std::int32_t base_begin = 0;
   };
 
-  /// Columns of one tile in one window.
+  /// Columns of one tile in one window. First those with one source whose relations are in segments, or none; then
+  /// those with two sources of this kind; then columns with one relation for each half; last those with one source and
+  /// one relation.
   struct Piece {
     std::int32_t tile = 0;
     bool first = false, last = false;  ///< of the tile
     std::int64_t column_begin = 0;
     std::int32_t num_columns = 0;
+    /// Columns between these have two sources or two relations.
+    std::int32_t halves_begin = 0, halves_end = 0;
+    /// Columns from here on have relations in column_relations, which can be added to their keys.
+    std::int32_t fold_begin = 0;
     /// The columns (inside the piece) that each group of lanes uses: entries group_begin[g] .. group_begin[g+1]-1.
     std::array<std::int64_t, groups + 1> group_begin{};
     std::int32_t segment_begin = 0, segment_end = 0;
@@ -102,13 +109,12 @@ struct AttentionPlan {
   std::vector<std::int32_t> window_sources;  ///< ascending in each window
   std::vector<Flush> flushes;                ///< for each of window_sources
   std::vector<Piece> pieces;
-  std::vector<std::uint16_t> column_rows;      ///< place of the column's source in the window
+  std::vector<std::uint16_t> column_rows;      ///< [column, half]: place of the source in the window
   std::vector<std::uint16_t> column_masks;     ///< lanes that have the edge
-  std::vector<std::int32_t> column_relations;  ///< only with relations; -1 where a column has several or needs none
+  std::vector<std::int32_t> column_relations;  ///< [column, half], only with relations; -1 before fold_begin
   std::vector<std::uint16_t> group_columns;
   std::vector<Segment> segments;  ///< only with relations
   std::vector<std::int32_t> bases;
-  std::vector<std::int32_t> half_relations;
   std::vector<std::int32_t> book_relations;  ///< relations in the orders in which mixed segments need them
   std::vector<std::int32_t> book_blocks;     ///< numbers of blocks in the range's book
   std::vector<Strand> strands;

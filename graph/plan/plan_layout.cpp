@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "graph/plan/column_pairs.h"
 #include "graph/plan/relation_book.h"
 
 namespace bough {
@@ -120,71 +121,88 @@ class Layout {
   }
 
   void add_pieces(std::size_t t, std::int32_t begin, std::int32_t end, std::int64_t window_first) {
-    const std::int64_t count = end - begin, parts = (count + piece_columns - 1) / piece_columns;
-    if (count == 0) return;
+    if (begin == end) return;
+    const ColumnPairs pairs = pair_columns(tiles_[t].columns, tiles_[t].relations, begin, end);
+    const auto count = static_cast<std::int64_t>(pairs.columns.size()),
+               parts = (count + piece_columns - 1) / piece_columns;
     const std::int64_t size = ((count + parts - 1) / parts + 3) / 4 * 4;
-    for (std::int64_t first = begin; first < end; first += size) {
-      add_piece(t, static_cast<std::int32_t>(first),
-                static_cast<std::int32_t>(std::min<std::int64_t>(end, first + size)), window_first);
+    for (std::int64_t first = 0; first < count; first += size) {
+      add_piece(t, pairs, static_cast<std::int32_t>(first), static_cast<std::int32_t>(std::min(count, first + size)),
+                window_first);
+      AttentionPlan::Piece& piece = plan_.pieces.back();
+      piece.first = begin == 0 && first == 0;
+      piece.last = end == narrow(tiles_[t].columns.sources.size()) && first + size >= count;
     }
   }
 
-  void add_piece(std::size_t t, std::int32_t begin, std::int32_t end, std::int64_t window_first) {
+  void add_piece(std::size_t t, const ColumnPairs& pairs, std::int32_t begin, std::int32_t end,
+                 std::int64_t window_first) {
     const PlannedTile& tile = tiles_[t];
     AttentionPlan::Piece piece;
     piece.tile = narrow(t);
-    piece.first = begin == 0;
-    piece.last = end == narrow(tile.columns.sources.size());
-    piece.column_begin = static_cast<std::int64_t>(plan_.column_rows.size());
+    piece.column_begin = static_cast<std::int64_t>(plan_.column_masks.size());
     piece.num_columns = end - begin;
+    const auto inside = [&](std::int32_t place) { return std::clamp(place, begin, end) - begin; };
+    piece.halves_begin = inside(pairs.halves_begin);
+    piece.halves_end = inside(pairs.halves_end);
+    piece.fold_begin = inside(pairs.fold_begin);
     for (std::int32_t c = begin; c < end; ++c) {
-      plan_.column_rows.push_back(
-          static_cast<std::uint16_t>(place_[index(tile.columns.sources[index(c)])] - window_first));
-      plan_.column_masks.push_back(tile.columns.masks[index(c)]);
+      const auto& [low, high] = pairs.columns[index(c)];
+      for (const std::int32_t column : {low, high}) {
+        plan_.column_rows.push_back(
+            static_cast<std::uint16_t>(place_[index(tile.columns.sources[index(column)])] - window_first));
+      }
+      plan_.column_masks.push_back(static_cast<std::uint16_t>((tile.columns.masks[index(low)] & 0x00ffu) |
+                                                              (tile.columns.masks[index(high)] & 0xff00u)));
+      if (!plan_.with_relations) continue;
+      const bool folded = c >= pairs.fold_begin;
+      plan_.column_relations.push_back(folded ? tile.relations.column_relations[index(low)][0] : -1);
+      plan_.column_relations.push_back(folded ? tile.relations.column_relations[index(high)][1] : -1);
     }
     for (std::int32_t g = 0; g < AttentionPlan::groups; ++g) {
       piece.group_begin[index(g)] = static_cast<std::int64_t>(plan_.group_columns.size());
       const std::uint32_t lanes = 0xFu << (g * AttentionPlan::group_lanes);
-      for (std::int32_t c = begin; c < end; ++c) {
-        if ((tile.columns.masks[index(c)] & lanes) != 0)
-          plan_.group_columns.push_back(static_cast<std::uint16_t>(c - begin));
+      for (std::int32_t c = 0; c < piece.num_columns; ++c) {
+        if ((plan_.column_masks[index(piece.column_begin + c)] & lanes) != 0)
+          plan_.group_columns.push_back(static_cast<std::uint16_t>(c));
       }
     }
     piece.group_begin[AttentionPlan::groups] = static_cast<std::int64_t>(plan_.group_columns.size());
-    if (plan_.with_relations) add_relations(t, begin, end, piece);
+    piece.segment_begin = narrow(plan_.segments.size());
+    if (!tile.relations.segments.empty()) {
+      add_segments(t, std::span(pairs.columns).subspan(index(begin), index(piece.fold_begin)));
+    }
+    piece.segment_end = narrow(plan_.segments.size());
     plan_.pieces.push_back(piece);
   }
 
-  /// The parts of the tile's segments between two columns.
-  void add_relations(std::size_t t, std::int32_t begin, std::int32_t end, AttentionPlan::Piece& piece) {
+  /// Cuts mixed columns wherever those of a half do not follow each other in one segment of the tile.
+  void add_segments(std::size_t t, std::span<const std::array<std::int32_t, 2>> columns) {
     const TileRelations& relations = tiles_[t].relations;
-    plan_.column_relations.resize(plan_.column_rows.size(), -1);
-    piece.segment_begin = narrow(plan_.segments.size());
-    for (const TileRelations::Segment& segment : relations.segments) {
-      const std::int32_t first = std::max(begin, segment.column_begin), last = std::min(end, segment.column_end);
-      if (first >= last) continue;
-      AttentionPlan::Segment part{.column_begin = first - begin, .column_end = last - begin};
-      if (segment.mixed) {
-        part.base_begin = narrow(plan_.bases.size());
-        for (std::int32_t i = 0; i < AttentionPlan::lanes; ++i) {
-          const TileRelations::Lane& lane = relations.lanes[index(segment.lanes + i)];
-          const std::int32_t word = lane.word < 0 ? 0 : word_places_[t - range_begin_][index(lane.word)];
-          plan_.bases.push_back(word + lane.shift + first - segment.column_begin);
-        }
+    const auto segment_of = [&](std::int32_t column) {
+      const auto after =
+          std::ranges::upper_bound(relations.segments, column, {}, &TileRelations::Segment::column_begin);
+      return after - relations.segments.begin() - 1;
+    };
+    const auto follows = [&](std::int32_t column, std::int32_t before) {
+      return column == before + 1 && segment_of(column) == segment_of(before);
+    };
+    const std::int32_t length =
+        (plan_.tiles[t].block_end - plan_.tiles[t].block_begin) * AttentionPlan::block_relations;
+    for (std::size_t begin = 0, end = 0; begin < columns.size(); begin = end) {
+      for (end = begin + 1; end < columns.size() && end < begin + AttentionPlan::segment_columns; ++end) {
+        if (!follows(columns[end][0], columns[end - 1][0]) || !follows(columns[end][1], columns[end - 1][1])) break;
       }
-      if (segment.halves >= 0) {
-        part.half_begin = narrow(plan_.half_relations.size());
-        const auto of_column = [&](std::int32_t column) {
-          return relations.half_relations.begin() + segment.halves + 2 * (column - segment.column_begin);
-        };
-        plan_.half_relations.insert(plan_.half_relations.end(), of_column(first), of_column(last));
+      plan_.segments.push_back({narrow(begin), narrow(end), narrow(plan_.bases.size())});
+      for (std::int32_t i = 0; i < AttentionPlan::lanes; ++i) {
+        const std::int32_t column = columns[begin][index(i / AttentionPlan::half_lanes)];
+        const TileRelations::Segment& segment = relations.segments[index(segment_of(column))];
+        const TileRelations::Lane& lane = relations.lanes[index(segment.lanes + i)];
+        const std::int32_t word = lane.word < 0 ? 0 : word_places_[t - range_begin_][index(lane.word)];
+        plan_.bases.push_back(
+            std::clamp(word + lane.shift + column - segment.column_begin, -AttentionPlan::segment_columns, length));
       }
-      plan_.segments.push_back(part);
     }
-    piece.segment_end = narrow(plan_.segments.size());
-    if (relations.segments.empty()) return;
-    std::copy(relations.column_relations.begin() + begin, relations.column_relations.begin() + end,
-              plan_.column_relations.begin() + piece.column_begin);
   }
 
   /// Writes the book of a range: the words of its tiles, each once.
@@ -202,18 +220,8 @@ class Layout {
       plan_.tiles[t].block_begin = narrow(plan_.book_blocks.size());
       plan_.book_blocks.insert(plan_.book_blocks.end(), part.blocks.begin(), part.blocks.end());
       plan_.tiles[t].block_end = narrow(plan_.book_blocks.size());
-      plan_.tiles[t].mixed_block_end = plan_.tiles[t].block_begin + mixed_blocks(tiles_[t].relations, part);
       word_places_.push_back(part.places);
     }
-  }
-
-  /// How many of the blocks hold all words that are not in halves.
-  static std::int32_t mixed_blocks(const TileRelations& relations, const RelationBook::Part& part) {
-    std::int32_t end = 0;
-    for (std::size_t i = 0; i < index(relations.num_mixed_words); ++i) {
-      end = std::max(end, part.places[i] + narrow(relations.words[i].size()));
-    }
-    return (end + AttentionPlan::block_relations - 1) / AttentionPlan::block_relations;
   }
 
   /// Most strands of which the shared sources do not need too many slots.

@@ -1,6 +1,7 @@
 #include "graph/plan/tile_relations.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 namespace bough {
@@ -40,51 +41,55 @@ std::int32_t only_relation(std::span<const std::int32_t> column) {
   return found;
 }
 
-/// The relations of both halves of each column of a segment; nothing if a half has several in a column.
-std::vector<std::int32_t> half_relations(const TileRelations::Segment& segment, std::span<const std::int32_t> matrix) {
-  std::vector<std::int32_t> relations;
-  for (std::int32_t c = segment.column_begin; c < segment.column_end; ++c) {
+/// The relations of both halves of some columns; nothing if a half has several in a column.
+std::vector<std::array<std::int32_t, 2>> half_relations(std::int32_t begin, std::int32_t end,
+                                                        std::span<const std::int32_t> matrix) {
+  std::vector<std::array<std::int32_t, 2>> relations;
+  for (std::int32_t c = begin; c < end; ++c) {
     const auto column = matrix.subspan(index(c) * lanes, lanes);
     const std::int32_t low = only_relation(column.first(lanes / 2)), high = only_relation(column.last(lanes / 2));
     if (low == several || high == several) return {};
     // A half without an edge may have any.
-    relations.push_back(low == absent ? high : low);
-    relations.push_back(high == absent ? low : high);
+    relations.push_back({low == absent ? high : low, high == absent ? low : high});
   }
   return relations;
 }
 
+/// Columns of consecutive sources, mixed or not.
+struct ColumnRun {
+  std::int32_t begin = 0, end = 0;
+  bool mixed = false;
+};
+
 /// Cuts the columns where sources are not consecutive or where folded and mixed columns meet.
-std::vector<TileRelations::Segment> cut_segments(std::span<const std::int32_t> sources,
-                                                 std::span<const std::int32_t> only) {
-  std::vector<TileRelations::Segment> segments;
+std::vector<ColumnRun> cut_columns(std::span<const std::int32_t> sources, std::span<const std::int32_t> only) {
+  std::vector<ColumnRun> runs;
   const auto count = static_cast<std::int32_t>(sources.size());
   for (std::int32_t run_begin = 0; run_begin < count;) {
     std::int32_t run_end = run_begin + 1;
     while (run_end < count && sources[index(run_end)] == sources[index(run_end) - 1] + 1) ++run_end;
-    const std::size_t first_of_run = segments.size();
+    const std::size_t first_of_run = runs.size();
     for (std::int32_t begin = run_begin; begin < run_end;) {
-      const bool mixed = only[index(begin)] == absent;
+      const bool mixed = only[index(begin)] == several;
       std::int32_t end = begin + 1;
-      while (end < run_end && (only[index(end)] == absent) == mixed) ++end;
-      const bool has_neighbour = segments.size() > first_of_run || end < run_end;
+      while (end < run_end && (only[index(end)] == several) == mixed) ++end;
+      const bool has_neighbour = runs.size() > first_of_run || end < run_end;
       const bool joins = has_neighbour && (mixed || end - begin < least_folded_columns);
-      if (joins && segments.size() > first_of_run && segments.back().mixed) {
-        segments.back().column_end = end;
+      if (joins && runs.size() > first_of_run && runs.back().mixed) {
+        runs.back().end = end;
       } else {
-        segments.push_back({begin, end, mixed || joins, 0});
+        runs.push_back({begin, end, mixed || joins});
       }
       begin = end;
     }
     run_begin = run_end;
   }
-  return segments;
+  return runs;
 }
 
 /// The relations of one lane in one segment, from its first to its last edge; absent in gaps.
 struct LaneWord {
   std::int32_t lane = 0;   ///< in TileRelations::lanes
-  bool halves = false;     ///< of a segment that has halves
   std::int32_t begin = 0;  ///< column inside the segment
   std::vector<std::int32_t> relations;
 };
@@ -92,9 +97,8 @@ struct LaneWord {
 std::vector<LaneWord> lane_words(const TileRelations& tile, std::span<const std::int32_t> matrix) {
   std::vector<LaneWord> words;
   for (const TileRelations::Segment& segment : tile.segments) {
-    if (!segment.mixed) continue;
     for (std::int32_t lane = 0; lane < lanes; ++lane) {
-      LaneWord word{segment.lanes + lane, segment.halves >= 0, 0, {}};
+      LaneWord word{segment.lanes + lane, 0, {}};
       std::size_t size = 0;
       for (std::int32_t c = segment.column_begin; c < segment.column_end; ++c) {
         const std::int32_t relation = matrix[index(c) * lanes + index(lane)];
@@ -139,12 +143,16 @@ std::int32_t place_word(std::span<const std::int32_t> part, std::vector<std::vec
 
 double tile_cost(const TileCosts& costs, const DraftTile& tile, const TileColumns& columns,
                  const TileRelations& relations) {
-  std::int64_t mixed = 0, in_halves = 0;
-  for (std::size_t i = 0; i < relations.words.size(); ++i) {
-    (i < index(relations.num_mixed_words) ? mixed : in_halves) += static_cast<std::int64_t>(relations.words[i].size());
+  std::int64_t products = 0, only_low = 0, only_high = 0;
+  for (const std::vector<std::int32_t>& word : relations.words) products += static_cast<std::int64_t>(word.size());
+  for (const std::uint16_t mask : columns.masks) {
+    only_low += (mask & 0xff00u) == 0;
+    only_high += (mask & 0xffu) == 0;
   }
-  return costs.of_tile(static_cast<std::int64_t>(columns.sources.size()), tile.num_edges()) +
-         costs.of_relations(mixed, in_halves);
+  const std::int64_t in_halves = std::ranges::count_if(
+      relations.column_relations, [](const auto& of_halves) { return of_halves[0] != of_halves[1]; });
+  const auto count = static_cast<std::int64_t>(columns.sources.size()) - std::min(only_low, only_high);
+  return costs.of_tile(count, tile.num_edges()) + costs.of_relations(products, 2 * in_halves);
 }
 
 TileColumns tile_columns(const CscView& edges, const DraftTile& tile, std::vector<std::uint16_t>& lanes_of) {
@@ -168,35 +176,28 @@ TileColumns tile_columns(const CscView& edges, const DraftTile& tile, std::vecto
 TileRelations tile_relations(const CscView& edges, std::span<const std::int32_t> edge_types, const DraftTile& tile,
                              const TileColumns& columns) {
   const std::vector<std::int32_t> matrix = relation_matrix(edges, edge_types, tile, columns.sources);
-  TileRelations result;
-  std::vector<std::int32_t>& only = result.column_relations;
-  only.resize(columns.sources.size());
+  std::vector<std::int32_t> only(columns.sources.size());
   for (std::size_t c = 0; c < only.size(); ++c) {
-    const std::int32_t relation = only_relation(std::span(matrix).subspan(c * lanes, lanes));
-    only[c] = relation == several ? absent : relation;
+    only[c] = only_relation(std::span(matrix).subspan(c * lanes, lanes));
   }
-  result.segments = cut_segments(columns.sources, only);
-  for (TileRelations::Segment& segment : result.segments) {
-    if (!segment.mixed) continue;
-    std::fill(only.begin() + segment.column_begin, only.begin() + segment.column_end, absent);
-    segment.lanes = static_cast<std::int32_t>(result.lanes.size());
+  TileRelations result;
+  result.column_relations.resize(only.size(), {absent, absent});
+  for (const ColumnRun& run : cut_columns(columns.sources, only)) {
+    if (const auto halves = half_relations(run.begin, run.end, matrix); !halves.empty()) {
+      std::ranges::copy(halves, result.column_relations.begin() + run.begin);
+      continue;
+    }
+    result.segments.push_back({run.begin, run.end, static_cast<std::int32_t>(result.lanes.size())});
     result.lanes.resize(result.lanes.size() + lanes);
-    const std::vector<std::int32_t> halves = half_relations(segment, matrix);
-    if (halves.empty()) continue;
-    segment.halves = static_cast<std::int32_t>(result.half_relations.size());
-    result.half_relations.insert(result.half_relations.end(), halves.begin(), halves.end());
   }
 
-  // Long words first: the short ones are often parts of them. Kernels that take halves leave the last words out.
+  // Long words first: the short ones are often parts of them.
   std::vector<LaneWord> wanted = lane_words(result, matrix);
-  std::ranges::stable_sort(wanted, [](const LaneWord& a, const LaneWord& b) {
-    return std::pair(!a.halves, a.relations.size()) > std::pair(!b.halves, b.relations.size());
-  });
+  std::ranges::stable_sort(wanted, std::greater(), [](const LaneWord& word) { return word.relations.size(); });
   std::int32_t word = -1;
   for (const LaneWord& part : wanted) {
     const std::int32_t shift = place_word(part.relations, result.words, word);
     result.lanes[index(part.lane)] = {word, shift - part.begin};
-    if (!part.halves) result.num_mixed_words = static_cast<std::int32_t>(result.words.size());
   }
   return result;
 }

@@ -46,7 +46,7 @@ std::int64_t count_columns(const CscView& edges, const DraftTile& tile, std::int
 }
 
 /// Tiles of the segments of one block: those that have most of the block together, then the others by their first
-/// source, so that the rows of a tile overlap.
+/// source, so that the rows of a tile overlap. Tiles are about equally full.
 std::vector<DraftTile> tiles_of_block(const CscView& edges, std::span<RowSegment> segments) {
   const auto dense = [](const RowSegment& segment) { return segment.num_edges() * 2 >= block_sources; };
   const auto first_source = [&](const RowSegment& segment) { return edges.indices[index(segment.begin)]; };
@@ -55,15 +55,20 @@ std::vector<DraftTile> tiles_of_block(const CscView& edges, std::span<RowSegment
     return !dense(a) && first_source(a) < first_source(b);
   });
   std::vector<DraftTile> tiles;
-  for (std::size_t i = 0; i < segments.size(); ++i) {
-    const bool starts = tiles.empty() || tiles.back().num_lanes == DraftTile::most_lanes ||
-                        dense(segments[i]) != dense(segments[i - 1]);
-    if (starts) {
-      tiles.emplace_back().segment = true;
-      tiles.back().key = std::int64_t{segments[i].block} * block_sources;
+  const auto add_tiles = [&](std::span<const RowSegment> some) {
+    const std::size_t count = (some.size() + DraftTile::most_lanes - 1) / DraftTile::most_lanes;
+    for (std::size_t t = 0; t < count; ++t) {
+      DraftTile& tile = tiles.emplace_back();
+      tile.segment = true;
+      tile.key = std::int64_t{some[0].block} * block_sources;
+      for (std::size_t i = some.size() * t / count; i < some.size() * (t + 1) / count; ++i) {
+        tile.add(some[i].row, some[i].begin, some[i].end);
+      }
     }
-    tiles.back().add(segments[i].row, segments[i].begin, segments[i].end);
-  }
+  };
+  const auto sparse = static_cast<std::size_t>(std::ranges::partition_point(segments, dense) - segments.begin());
+  add_tiles(segments.first(sparse));
+  add_tiles(segments.subspan(sparse));
   return tiles;
 }
 

@@ -10,6 +10,7 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstring>
 
@@ -36,15 +37,12 @@ constexpr std::int64_t round_up(std::int64_t value, std::int64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }
 
-/// Transposes N vectors of N lanes in place.
-template <class D, class V = hn::Vec<D>>
-HWY_INLINE void transpose_square([[maybe_unused]] D d, [[maybe_unused]] V* v) {
+/// Transposes groups of vectors in place, as many as a block of 128 bits has lanes, inside each of their blocks.
+template <std::size_t count, class D, class V = hn::Vec<D>>
+HWY_INLINE void transpose_in_blocks([[maybe_unused]] D d, [[maybe_unused]] V* v) {
 #if HWY_TARGET != HWY_SCALAR
-  constexpr std::size_t size = hn::MaxLanes(D());
-  constexpr std::size_t per_block = 16 / sizeof(hn::TFromD<D>), blocks = size / per_block;
-  // Inside blocks of 128 bits ...
-  if constexpr (per_block == 2) {
-    for (std::size_t i = 0; i < size; i += 2) {
+  if constexpr (sizeof(hn::TFromD<D>) == 8) {
+    for (std::size_t i = 0; i < count; i += 2) {
       const V a = v[i], b = v[i + 1];
       v[i] = hn::InterleaveLower(d, a, b);
       v[i + 1] = hn::InterleaveUpper(d, a, b);
@@ -57,7 +55,7 @@ HWY_INLINE void transpose_square([[maybe_unused]] D d, [[maybe_unused]] V* v) {
     const auto upper = [&](V a, V b) {
       return hn::BitCast(d, hn::InterleaveUpper(pairs, hn::BitCast(pairs, a), hn::BitCast(pairs, b)));
     };
-    for (std::size_t i = 0; i < size; i += 4) {
+    for (std::size_t i = 0; i < count; i += 4) {
       const V a = hn::InterleaveLower(d, v[i], v[i + 1]), b = hn::InterleaveUpper(d, v[i], v[i + 1]);
       const V e = hn::InterleaveLower(d, v[i + 2], v[i + 3]), f = hn::InterleaveUpper(d, v[i + 2], v[i + 3]);
       v[i] = lower(a, e);
@@ -66,7 +64,17 @@ HWY_INLINE void transpose_square([[maybe_unused]] D d, [[maybe_unused]] V* v) {
       v[i + 3] = upper(b, f);
     }
   }
-  // ... then the blocks among each other.
+#endif
+}
+
+/// Transposes N vectors of N lanes in place.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE void transpose_square([[maybe_unused]] D d, [[maybe_unused]] V* v) {
+#if HWY_TARGET != HWY_SCALAR
+  constexpr std::size_t size = hn::MaxLanes(D());
+  constexpr std::size_t per_block = 16 / sizeof(hn::TFromD<D>), blocks = size / per_block;
+  // Inside blocks of 128 bits, then the blocks among each other.
+  transpose_in_blocks<size>(d, v);
   if constexpr (blocks == 2) {
     for (std::size_t i = 0; i < per_block; ++i) {
       const V a = v[i], b = v[i + per_block];
@@ -85,6 +93,39 @@ HWY_INLINE void transpose_square([[maybe_unused]] D d, [[maybe_unused]] V* v) {
     }
   }
 #endif
+}
+
+/// A vector of the elements at two places, half as many from each.
+template <class D, typename T = hn::TFromD<D>>
+HWY_INLINE hn::Vec<D> load_halves(D d, [[maybe_unused]] const T* low, [[maybe_unused]] const T* high) {
+#if HWY_TARGET == HWY_SCALAR
+  return hn::Zero(d);
+#else
+  const hn::Half<D> half;
+  return hn::Combine(d, hn::LoadU(half, high), hn::LoadU(half, low));
+#endif
+}
+
+/// Adds the halves of a vector to what stands at two places.
+template <class D, typename T = hn::TFromD<D>>
+HWY_INLINE void add_halves(D d, hn::Vec<D> v, T* low, T* high) {
+  const hn::Vec<D> sums = hn::Add(load_halves(d, low, high), v);
+#if HWY_TARGET != HWY_SCALAR
+  const hn::Half<D> half;
+  hn::StoreU(hn::LowerHalf(half, sums), half, low);
+  hn::StoreU(hn::UpperHalf(half, sums), half, high);
+#endif
+}
+
+/// Transposes the lower halves of 8 vectors of 16 lanes, and the upper halves, in place.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE void transpose_half_squares(D d, V* v) {
+  transpose_in_blocks<8>(d, v);
+  for (std::size_t i = 0; i < 4; ++i) {
+    const V a = v[i], b = v[i + 4];
+    v[i] = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(b), a);
+    v[i + 4] = hn::OddEvenBlocks(b, hn::SwapAdjacentBlocks(a));
+  }
 }
 
 /// target[i * 16 + lane] = rows[lane * stride + i] for 16 lanes and i < width; width is a multiple of the vector's.
@@ -216,49 +257,54 @@ HWY_INLINE void pair_product_block([[maybe_unused]] D d, [[maybe_unused]] const 
 #endif
 }
 
+/// Rows for the first eight lanes of a tile, and for the others, one for each column. They are the same except for
+/// columns between halves_begin and halves_end.
+template <typename T>
+struct ColumnRows {
+  std::array<const T**, 2> rows = {};
+  std::int64_t halves_begin = 0, halves_end = 0;
+};
+
 /// Products of rows with the 16 lanes of a tile as pack_lanes leaves them, into sums[row * 16 + lane]; width is a
-/// multiple of the vector's. The first eight lanes are multiplied with low_rows, the others with high_rows.
+/// multiple of the vector's, num_rows of column_multiple.
 template <class D, typename T = hn::TFromD<D>>
-HWY_NOINLINE void tile_products(D d, const T* lanes, const T* const* low_rows, const T* const* high_rows,
-                                std::int64_t num_rows, std::int64_t width, bool accumulate, T* sums) {
-  const auto same = [&](std::int64_t begin, std::int64_t end) {
-    return std::equal(low_rows + begin, low_rows + end, high_rows + begin);
+HWY_NOINLINE void tile_products(D d, const T* lanes, const ColumnRows<T>& columns, std::int64_t num_rows,
+                                std::int64_t width, bool accumulate, T* sums) {
+  const T* const* low_rows = columns.rows[0];
+  const T* const* high_rows = columns.rows[1];
+  const auto multiply_pairs = [&]<bool halves>(std::int64_t begin, std::int64_t end) HWY_ATTR {
+    const auto multiply = [&]<std::int64_t count>(std::int64_t c) HWY_ATTR {
+      pair_product_block<count, halves>(d, lanes, low_rows + c, high_rows + c, width, accumulate,
+                                        sums + c * tile_lanes);
+    };
+    std::int64_t c = begin;
+    for (; c + 8 <= end; c += 8) multiply.template operator()<8>(c);
+    for (; c < end; c += column_multiple) multiply.template operator()<column_multiple>(c);
   };
-  if constexpr (packs_pairs<T>) {
-    const auto multiply = [&]<std::int64_t columns, bool halves>(std::int64_t c) HWY_ATTR {
-      pair_product_block<columns, halves>(d, lanes, low_rows + c, high_rows + c, width, accumulate,
-                                          sums + c * tile_lanes);
-    };
-    for (std::int64_t c = 0; c < num_rows;) {
-      if (c + 8 <= num_rows && same(c, c + 8)) {
-        multiply.template operator()<8, false>(c);
-        c += 8;
-        continue;
-      }
-      if (same(c, c + column_multiple)) {
-        multiply.template operator()<column_multiple, false>(c);
-      } else {
-        multiply.template operator()<column_multiple, true>(c);
-      }
-      c += column_multiple;
+  const auto multiply_vectors = [&]<bool halves>(std::int64_t begin, std::int64_t end) HWY_ATTR {
+    constexpr std::int64_t of_half = std::max<std::int64_t>(1, tile_vectors<T> / 2);
+    constexpr std::int64_t together = std::min<std::int64_t>(halves ? of_half : tile_vectors<T>, 2);
+    for (std::int64_t v = 0; v < tile_vectors<T>; v += together) {
+      const T* at[together];
+      for (std::int64_t i = 0; i < together; ++i) at[i] = lanes + (v + i) * vector_lanes<T>;
+      products_with_vectors<together>(d, at, (v < of_half ? low_rows : high_rows) + begin, end - begin, width,
+                                      accumulate, sums + begin * tile_lanes + v * vector_lanes<T>, tile_lanes);
     }
-  } else {
-    const auto multiply = [&]<std::int64_t vectors>(std::int64_t lane, const T* const* rows) HWY_ATTR {
-      const T* at[vectors];
-      for (std::int64_t i = 0; i < vectors; ++i) at[i] = lanes + lane + i * vector_lanes<T>;
-      products_with_vectors<vectors>(d, at, rows, num_rows, width, accumulate, sums + lane, tile_lanes);
-    };
-    constexpr std::int64_t of_half = tile_vectors<T> / 2, of_both = std::min<std::int64_t>(tile_vectors<T>, 2);
-    constexpr std::int64_t together = std::min<std::int64_t>(of_half, of_both);
-    const bool halves = !same(0, num_rows);
-    for (std::int64_t v = 0; v < tile_vectors<T>; v += halves ? together : of_both) {
-      if (halves) {
-        multiply.template operator()<together>(v * vector_lanes<T>, v < of_half ? low_rows : high_rows);
-      } else {
-        multiply.template operator()<of_both>(v * vector_lanes<T>, low_rows);
-      }
+  };
+  const auto multiply = [&]<bool halves>(std::int64_t begin, std::int64_t end) HWY_ATTR {
+    if (begin >= end) return;
+    if constexpr (packs_pairs<T>) {
+      multiply_pairs.template operator()<halves>(begin, end);
+    } else {
+      multiply_vectors.template operator()<halves>(begin, end);
     }
-  }
+  };
+  const bool halves = columns.halves_begin < columns.halves_end;
+  const std::int64_t begin = halves ? columns.halves_begin / column_multiple * column_multiple : num_rows;
+  const std::int64_t end = halves ? round_up(columns.halves_end, column_multiple) : num_rows;
+  multiply.template operator()<false>(0, begin);
+  multiply.template operator()<true>(begin, end);
+  multiply.template operator()<false>(end, num_rows);
 }
 
 /// Where the weights of an entry are: one for each sum, `stride` elements apart.

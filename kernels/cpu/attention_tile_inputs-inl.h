@@ -173,13 +173,24 @@ HWY_INLINE void for_tiles_of_window(const AttentionPlan& plan, const AttentionPl
   }
 }
 
-/// Where the row of each column is in a window, filled up to a multiple of column_multiple.
+/// Where the rows of each column are in a window, for both halves of the lanes; filled up to a multiple of
+/// column_multiple.
 template <typename Row, typename T>
 HWY_INLINE void find_rows(const AttentionPlan& plan, const AttentionPlan::Piece& piece, T* window, std::int64_t width,
-                          Row* rows) {
-  const std::uint16_t* places = plan.column_rows.data() + piece.column_begin;
-  for (std::int64_t c = 0; c < piece.num_columns; ++c) rows[c] = window + places[c] * width;
-  std::fill(rows + piece.num_columns, rows + round_up(piece.num_columns, column_multiple), window);
+                          std::array<Row*, 2> rows) {
+  const std::uint16_t* places = plan.column_rows.data() + AttentionPlan::halves * piece.column_begin;
+  for (std::int64_t c = 0; c < piece.num_columns; ++c) {
+    rows[0][c] = window + places[2 * c] * width;
+    rows[1][c] = window + places[2 * c + 1] * width;
+  }
+  for (Row* of_half : rows) {
+    std::fill(of_half + piece.num_columns, of_half + round_up(piece.num_columns, column_multiple), window);
+  }
+}
+
+/// The place in the window of a column's source for a lane.
+HWY_INLINE std::int64_t row_of_lane(const AttentionPlan& plan, std::size_t column, std::int64_t lane) {
+  return plan.column_rows[AttentionPlan::halves * column + static_cast<std::size_t>(lane / AttentionPlan::half_lanes)];
 }
 
 /// Takes parts of one block of memory, each aligned to whole vectors.
@@ -288,7 +299,7 @@ struct TileInputs {
     // Two vectors of relations at a time: each element of a query is then used twice.
     constexpr std::int64_t block = AttentionPlan::block_relations, n = vector_lanes<T>;
     const T* book_of_head = book + (books == 1 ? 0 : head) * book_size;
-    const std::int64_t vectors = (tile.mixed_block_end - tile.block_begin) * block / n;
+    const std::int64_t vectors = (tile.block_end - tile.block_begin) * block / n;
     const auto lanes_at = [&](std::int64_t v) {
       const std::int64_t number = plan.book_blocks[static_cast<std::size_t>(tile.block_begin + v * n / block)];
       return book_of_head + number * block * width + v * n % block;
@@ -306,43 +317,31 @@ struct TileInputs {
     }
   }
 
-  /// Where the key of each column is, for the first eight lanes and the others: in the window, or with a relation
-  /// added.
+  /// Where the keys of each column are: in the window, or with a relation added.
   template <class D>
   void load_key_rows(D d, const AttentionPlan& plan, const AttentionPlan::Piece& piece, const AttentionInputs<T>& in,
                      std::int64_t head) const {
-    find_rows(plan, piece, keys + head * window_capacity * padded_width, padded_width, key_rows[0]);
-    const auto fold = [&](std::int64_t c, std::int64_t half, std::int64_t relation) HWY_ATTR {
+    find_rows(plan, piece, keys + head * window_capacity * padded_width, padded_width, key_rows);
+    if (!has_relations) return;
+    const std::int32_t* relations = plan.column_relations.data() + AttentionPlan::halves * piece.column_begin;
+    const auto fold = [&](std::int64_t c, std::size_t half) HWY_ATTR {
       T* target = folded_keys[half] + c * padded_width;
-      add_rows(d, key_rows[1][c], in.relation_keys(relation, heads.first + head), target, width);
+      add_rows(d, key_rows[half][c],
+               in.relation_keys(relations[2 * c + static_cast<std::int64_t>(half)], heads.first + head), target, width);
       std::fill(target + width, target + padded_width, T{0});
       key_rows[half][c] = target;
     };
-    std::copy(key_rows[0], key_rows[0] + round_up(piece.num_columns, column_multiple), key_rows[1]);
-    if (!has_relations) return;
-    for (std::int32_t s = piece.segment_begin; s < piece.segment_end; ++s) {
-      const AttentionPlan::Segment& segment = plan.segments[static_cast<std::size_t>(s)];
-      if (segment.half_begin >= 0) {
-        const std::int32_t* relations = plan.half_relations.data() + segment.half_begin;
-        for (std::int64_t c = segment.column_begin; c < segment.column_end; ++c, relations += 2) {
-          fold(c, 0, relations[0]);
-          fold(c, 1, relations[1]);
-        }
-      } else if (segment.base_begin < 0) {
-        const std::int32_t* relations = plan.column_relations.data() + piece.column_begin;
-        for (std::int64_t c = segment.column_begin; c < segment.column_end; ++c) {
-          fold(c, 0, relations[c]);
-          key_rows[1][c] = key_rows[0][c];
-        }
-      }
-    }
+    for (std::int64_t c = piece.fold_begin; c < piece.halves_end; ++c) fold(c, 1);
+    for (std::int64_t c = piece.fold_begin; c < piece.num_columns; ++c) fold(c, 0);
+    const std::int64_t folded = std::max(piece.fold_begin, piece.halves_end);
+    std::copy(key_rows[0] + folded, key_rows[0] + piece.num_columns, key_rows[1] + folded);
   }
 
   /// Products of the lanes with the keys of the piece, into the scores.
   template <class D>
-  HWY_INLINE void multiply_keys(D d, std::int64_t columns, bool accumulate) const {
-    tile_products(d, lanes, key_rows[0], key_rows[1], round_up(columns, column_multiple), padded_width, accumulate,
-                  scores);
+  HWY_INLINE void multiply_keys(D d, const AttentionPlan::Piece& piece, bool accumulate) const {
+    tile_products(d, lanes, {key_rows, piece.halves_begin, piece.halves_end},
+                  round_up(piece.num_columns, column_multiple), padded_width, accumulate, scores);
   }
 
   HeadBlock heads;
@@ -361,27 +360,68 @@ struct TileInputs {
   const T** query_rows = nullptr;          ///< the 16 rows of `queries`
 };
 
-/// Calls f(lane, column, count, place) for each square of vector_lanes columns by as many lanes in a mixed segment:
-/// place[lane + i] is where the products of lane + i with the relations of column, column + 1, ... stand.
+/// Calls f(column, count, places) for each mixed segment: the products of lane i with the relations of column,
+/// column + 1, ... stand at places[i] of the book's products.
 template <typename T, class F>
-HWY_INLINE void for_mixed_squares(const AttentionPlan& plan, const AttentionPlan::Piece& piece,
-                                  const TileInputs<T>& tile, std::int64_t book_length, const F& f) {
-  constexpr std::int64_t n = vector_lanes<T>;
+HWY_INLINE void for_segments(const AttentionPlan& plan, const AttentionPlan::Piece& piece, const TileInputs<T>& tile,
+                             const F& f) {
   for (std::int32_t s = piece.segment_begin; s < piece.segment_end; ++s) {
     const AttentionPlan::Segment& segment = plan.segments[static_cast<std::size_t>(s)];
-    if (segment.base_begin < 0 || segment.half_begin >= 0) continue;
     const std::int32_t* bases = plan.bases.data() + segment.base_begin;
-    for (std::int64_t c = segment.column_begin; c < segment.column_end; c += n) {
-      const std::int64_t count = std::min(n, segment.column_end - c);
+    std::array<std::int64_t, tile_lanes> places;
+    for (std::int64_t lane = 0; lane < tile_lanes; ++lane) {
+      places[static_cast<std::size_t>(lane)] = lane * tile.book_stride + TileInputs<T>::margin + bases[lane];
+    }
+    f(std::int64_t{segment.column_begin}, std::int64_t{segment.column_end} - segment.column_begin, places.data());
+  }
+}
+
+/// columns[c * 16 + lane] = products[places[lane] + c] for c < count, at most a segment's.
+template <class D, typename T = hn::TFromD<D>>
+HWY_INLINE void load_segment(D d, const T* products, const std::int64_t* places, std::int64_t count, T* columns) {
+  constexpr std::int64_t n = vector_lanes<T>, most = AttentionPlan::segment_columns;
+  if constexpr (n > most) {
+    hn::Vec<D> v[most];
+    for (std::int64_t i = 0; i < most; ++i) v[i] = load_halves(d, products + places[i], products + places[most + i]);
+    transpose_half_squares(d, v);
+    for (std::int64_t c = 0; c < count; ++c) hn::StoreU(v[c], d, columns + c * tile_lanes);
+  } else {
+    for (std::int64_t c = 0; c < count; c += n) {
       for (std::int64_t lane = 0; lane < tile_lanes; lane += n) {
-        std::int64_t places[n];
-        for (std::int64_t i = 0; i < n; ++i) {
-          // Lanes without edges in these columns may point anywhere; they are masked, but must stay inside.
-          const std::int64_t base = bases[lane + i] + c - segment.column_begin;
-          places[i] =
-              (lane + i) * tile.book_stride + TileInputs<T>::margin + std::clamp<std::int64_t>(base, -n, book_length);
+        hn::Vec<D> v[n];
+        for (std::int64_t i = 0; i < n; ++i) v[i] = hn::LoadU(d, products + places[lane + i] + c);
+        transpose_square(d, v);
+        for (std::int64_t i = 0; i < std::min(n, count - c); ++i) {
+          hn::StoreU(v[i], d, columns + (c + i) * tile_lanes + lane);
         }
-        f(lane, c, count, places);
+      }
+    }
+  }
+}
+
+/// products[places[lane] + c] += columns[c * 16 + lane] for c < count, at most a segment's.
+template <class D, typename T = hn::TFromD<D>>
+HWY_INLINE void add_segment(D d, const T* columns, std::int64_t count, const std::int64_t* places, T* products) {
+  constexpr std::int64_t n = vector_lanes<T>, most = AttentionPlan::segment_columns;
+  if constexpr (n > most) {
+    hn::Vec<D> v[most];
+    for (std::int64_t c = 0; c < most; ++c) v[c] = c < count ? hn::LoadU(d, columns + c * tile_lanes) : hn::Zero(d);
+    transpose_half_squares(d, v);
+    for (std::int64_t i = 0; i < most; ++i) {
+      add_halves(d, v[i], products + places[i], products + places[most + i]);
+    }
+  } else {
+    for (std::int64_t c = 0; c < count; c += n) {
+      for (std::int64_t lane = 0; lane < tile_lanes; lane += n) {
+        hn::Vec<D> v[n];
+        for (std::int64_t i = 0; i < n; ++i) {
+          v[i] = c + i < count ? hn::LoadU(d, columns + (c + i) * tile_lanes + lane) : hn::Zero(d);
+        }
+        transpose_square(d, v);
+        for (std::int64_t i = 0; i < n; ++i) {
+          T* place = products + places[lane + i] + c;
+          hn::StoreU(hn::Add(hn::LoadU(d, place), v[i]), d, place);
+        }
       }
     }
   }
@@ -392,28 +432,12 @@ HWY_INLINE void for_mixed_squares(const AttentionPlan& plan, const AttentionPlan
 template <class D, typename T = hn::TFromD<D>>
 HWY_INLINE bool add_mixed_relations(D d, const AttentionPlan& plan, const AttentionPlan::Piece& piece,
                                     const TileInputs<T>& tile) {
-  const AttentionPlan::Tile& lanes = plan.tiles[static_cast<std::size_t>(piece.tile)];
-  if (!tile.has_relations || lanes.block_begin == lanes.mixed_block_end) return false;
-  constexpr std::int64_t n = vector_lanes<T>;
-  const auto clear = [&](std::int64_t begin, std::int64_t end) {
-    std::fill(tile.scores + begin * tile_lanes, tile.scores + end * tile_lanes, T{0});
-  };
-  clear(piece.num_columns, round_up(piece.num_columns, column_multiple));
-  for (std::int32_t s = piece.segment_begin; s < piece.segment_end; ++s) {
-    const AttentionPlan::Segment& segment = plan.segments[static_cast<std::size_t>(s)];
-    if (segment.base_begin < 0 || segment.half_begin >= 0) clear(segment.column_begin, segment.column_end);
-  }
-  const std::int64_t length =
-      (lanes.mixed_block_end - lanes.block_begin) * std::int64_t{AttentionPlan::block_relations};
-  for_mixed_squares(plan, piece, tile, length,
-                    [&](std::int64_t lane, std::int64_t c, std::int64_t count, const std::int64_t* places) HWY_ATTR {
-                      hn::Vec<D> v[n];
-                      for (std::int64_t i = 0; i < n; ++i) v[i] = hn::LoadU(d, tile.book_products + places[i]);
-                      transpose_square(d, v);
-                      for (std::int64_t i = 0; i < count; ++i) {
-                        hn::StoreU(v[i], d, tile.scores + (c + i) * tile_lanes + lane);
-                      }
-                    });
+  if (!tile.has_relations || piece.segment_begin == piece.segment_end) return false;
+  for_segments(plan, piece, tile, [&](std::int64_t column, std::int64_t count, const std::int64_t* places) HWY_ATTR {
+    load_segment(d, tile.book_products, places, count, tile.scores + column * tile_lanes);
+  });
+  std::fill(tile.scores + piece.fold_begin * tile_lanes,
+            tile.scores + round_up(piece.num_columns, column_multiple) * tile_lanes, T{0});
   return true;
 }
 
@@ -447,10 +471,10 @@ void drop_weights(D, const AttentionPlan& plan, const AttentionPlan::Window& win
                   const AttentionPlan::Tile& tile, const AttentionDropout& dropout, std::int64_t head, T* weights) {
   for (std::int64_t c = 0; c < piece.num_columns; ++c) {
     const auto column = static_cast<std::size_t>(piece.column_begin + c);
-    const std::int32_t source =
-        plan.window_sources[static_cast<std::size_t>(window.source_begin + plan.column_rows[column])];
     for (std::int64_t lane = 0; lane < tile.num_lanes; ++lane) {
       if ((plan.column_masks[column] >> lane & 1) == 0) continue;
+      const std::int32_t source =
+          plan.window_sources[static_cast<std::size_t>(window.source_begin + row_of_lane(plan, column, lane))];
       const bool keeps = dropout.keeps(source, tile.rows[static_cast<std::size_t>(lane)], head, 0);
       T& weight = weights[c * tile_lanes + lane];
       weight = keeps ? static_cast<T>(dropout.scale) * weight : T{0};

@@ -1,5 +1,6 @@
 #include "kernels/cpu/graph_attention_tiles.h"
 
+#include <array>
 #include <cmath>
 
 #include "bough/core/parallel.h"
@@ -35,7 +36,7 @@ HWY_INLINE void piece_scores(D d, const AttentionPlan& plan, const AttentionPlan
                              const TileInputs<T>& tile, T* top) {
   const std::uint16_t* masks = plan.column_masks.data() + piece.column_begin;
   const bool mixed = add_mixed_relations(d, plan, piece, tile);
-  tile.multiply_keys(d, piece.num_columns, mixed);
+  tile.multiply_keys(d, piece, mixed);
   for (std::int64_t v = 0; v < tile_vectors<T>; ++v) {
     const std::int64_t lane = v * vector_lanes<T>;
     auto most = hn::LoadU(d, top + lane);
@@ -88,9 +89,9 @@ void add_values_of_edges(D d, const AttentionPlan& plan, const AttentionPlan::Pi
                          const T* values, std::int64_t value_width, T* sums) {
   for (std::int64_t c = 0; c < piece.num_columns; ++c) {
     const auto column = static_cast<std::size_t>(piece.column_begin + c);
-    const T* value = values + plan.column_rows[column] * value_width;
     for (std::int64_t lane = 0; lane < tile_lanes; ++lane) {
       if ((plan.column_masks[column] >> lane & 1) == 0) continue;
+      const T* value = values + row_of_lane(plan, column, lane) * value_width;
       const auto w = hn::Set(d, weights[c * tile_lanes + lane]);
       T* sum = sums + lane * value_width;
       for (std::int64_t j = 0; j < value_width; j += vector_lanes<T>) {
@@ -142,7 +143,8 @@ struct RangeOfTiles {
         first_tile(range.tile_begin),
         one_window(range.window_end - range.window_begin == 1),
         values(heads.count * tile.window_capacity * value_width),
-        value_rows(TileInputs<T>::most_columns),
+        value_row_memory(2 * TileInputs<T>::most_columns),
+        value_rows{value_row_memory.data(), value_row_memory.data() + TileInputs<T>::most_columns},
         states((one_window ? 1 : (range.tile_end - range.tile_begin) * heads.count) * TileState<T>::size(value_width)),
         stream(streams_results(plan, in.heads * in.value_width * static_cast<std::int64_t>(sizeof(T)))) {}
 
@@ -156,10 +158,11 @@ struct RangeOfTiles {
   std::int64_t first_tile;
   bool one_window;
   Scratch<T> values;  ///< of the window, [head, capacity, value_width]
-  Scratch<const T*> value_rows;
-  Scratch<T> states;   ///< of one tile, or of all tiles and heads of a range with several windows
-  bool stream;         ///< results go past the cache
-  bool finite = true;  ///< all values of the window
+  Scratch<const T*> value_row_memory;
+  std::array<const T**, 2> value_rows;  ///< of the columns of the piece at hand, for each half of the lanes
+  Scratch<T> states;                    ///< of one tile, or of all tiles and heads of a range with several windows
+  bool stream;                          ///< results go past the cache
+  bool finite = true;                   ///< all values of the window
 };
 
 /// One tile and head in one window: pieces [begin, end).
@@ -189,9 +192,8 @@ void attend_tile(D d, const AttentionPlan& plan, const AttentionPlan::Window& wi
                  value_width, state);
     if (in.dropout.active()) drop_weights(d, plan, window, piece, lanes, in.dropout, head, tile.scores);
     if (work.finite) {
-      find_rows(plan, piece, values, value_width, work.value_rows.data());
-      add_to_lanes(d, plan, piece, piece.first, tile.scores, {work.value_rows.data(), work.value_rows.data()},
-                   value_width, state.sums);
+      find_rows(plan, piece, values, value_width, work.value_rows);
+      add_to_lanes(d, plan, piece, piece.first, tile.scores, work.value_rows, value_width, state.sums);
     } else {
       if (piece.first) std::fill(state.sums, state.sums + tile_lanes * value_width, T{0});
       add_values_of_edges(d, plan, piece, tile.scores, values, value_width, state.sums);

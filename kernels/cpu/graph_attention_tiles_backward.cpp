@@ -1,6 +1,6 @@
+#include <array>
 #include <bit>
 #include <cmath>
-#include <span>
 
 #include "bough/core/parallel.h"
 #include "kernels/cpu/graph_attention_tiles.h"
@@ -37,10 +37,11 @@ struct TileGradients {
     memory = Scratch<T>(count.used());
     MemoryParts<T> parts(memory.data());
     place(parts);
-    rows_memory = Scratch<const T*>(TileInputs<T>::most_columns);
-    value_rows = rows_memory.data();
-    sums_memory = Scratch<T*>(TileInputs<T>::most_columns);
-    sum_rows = sums_memory.data();
+    constexpr std::int64_t columns = TileInputs<T>::most_columns;
+    rows_memory = Scratch<const T*>(2 * columns);
+    value_rows = {rows_memory.data(), rows_memory.data() + columns};
+    sums_memory = Scratch<T*>(2 * columns);
+    sum_rows = {sums_memory.data(), sums_memory.data() + columns};
     std::fill(d_book, d_book + heads * book * width, T{0});
     for (std::int64_t b = 0; b < (book > 0 ? books : 0); ++b) {
       for (std::int64_t i = 0; i < book; ++i) {
@@ -83,11 +84,11 @@ struct TileGradients {
   T* d_queries = nullptr;  ///< of one tile, or of all tiles and heads of a range with several windows
   T* log_sums = nullptr;
   T* deltas = nullptr;
-  T* book_rows = nullptr;          ///< relations of the book, row by row
-  T* d_book = nullptr;             ///< gradients of the book's relations, for each head
-  T* d_book_products = nullptr;    ///< like TileInputs::book_products
-  const T** value_rows = nullptr;  ///< of the columns of the piece at hand
-  T** sum_rows = nullptr;          ///< where gradients of these columns are added
+  T* book_rows = nullptr;                    ///< relations of the book, row by row
+  T* d_book = nullptr;                       ///< gradients of the book's relations, for each head
+  T* d_book_products = nullptr;              ///< like TileInputs::book_products
+  std::array<const T**, 2> value_rows = {};  ///< of the columns of the piece at hand, for each half of the lanes
+  std::array<T**, 2> sum_rows = {};          ///< where gradients of these columns are added
 };
 
 /// work.deltas[lane] = sum of out * d_out for each lane, after work.d_outs are there.
@@ -147,14 +148,15 @@ HWY_INLINE void piece_gradients(D d, const AttentionPlan& plan, const AttentionP
                                 const AttentionPlan::Piece& piece, const AttentionInputs<T>& in, std::int64_t head,
                                 const TileInputs<T>& inputs, const TileGradients<T>& work) {
   const std::uint16_t* masks = plan.column_masks.data() + piece.column_begin;
-  const std::int64_t columns = piece.num_columns, padded = round_up(columns, column_multiple);
+  const std::int64_t columns = piece.num_columns;
   const std::int64_t h = head - inputs.heads.first;
   inputs.load_key_rows(d, plan, piece, in, h);
   find_rows(plan, piece, work.values + h * inputs.window_capacity * work.value_width, work.value_width,
             work.value_rows);
   const bool mixed = add_mixed_relations(d, plan, piece, inputs), drops = in.dropout.active();
-  inputs.multiply_keys(d, columns, mixed);
-  tile_products(d, work.lanes, work.value_rows, work.value_rows, padded, work.value_width, false, work.d_scores);
+  inputs.multiply_keys(d, piece, mixed);
+  tile_products(d, work.lanes, {work.value_rows, piece.halves_begin, piece.halves_end},
+                round_up(columns, column_multiple), work.value_width, false, work.d_scores);
   if (drops) {
     std::fill(work.kept, work.kept + columns * tile_lanes, T{1});
     drop_weights(d, plan, window, piece, plan.tiles[static_cast<std::size_t>(piece.tile)], in.dropout, head, work.kept);
@@ -207,84 +209,50 @@ HWY_NOINLINE void add_to_columns(D d, const std::uint16_t* masks, std::int64_t c
   for (; c < columns; ++c) add(std::integral_constant<std::int64_t, 1>());
 }
 
+/// The same for a piece whose columns have sums for each half of the lanes.
+template <class D, typename T = hn::TFromD<D>>
+HWY_INLINE void add_to_columns_of_halves(D d, const AttentionPlan& plan, const AttentionPlan::Piece& piece,
+                                         const T* weights, const T* rows, std::int64_t width, std::array<T**, 2> sums) {
+  const std::uint16_t* masks = plan.column_masks.data() + piece.column_begin;
+  const auto add = [&](std::int64_t begin, std::int64_t end, const std::uint16_t* of_lanes, T* const* to) HWY_ATTR {
+    add_to_columns(d, of_lanes + begin, end - begin, weights + begin * tile_lanes, rows, width, to + begin);
+  };
+  add(0, piece.halves_begin, masks, sums[0]);
+  for (std::size_t half = 0; half < 2; ++half) {
+    std::uint16_t of_half[TileInputs<T>::most_columns];
+    for (std::int64_t c = piece.halves_begin; c < piece.halves_end; ++c) {
+      of_half[c] = static_cast<std::uint16_t>(masks[c] & (half == 0 ? 0x00ffu : 0xff00u));
+    }
+    add(piece.halves_begin, piece.halves_end, of_half, sums[half]);
+  }
+  add(piece.halves_end, piece.num_columns, masks, sums[0]);
+}
+
 /// Gradients of keys, and through them of relations that are folded into keys.
 template <class D, typename T = hn::TFromD<D>>
 HWY_INLINE void add_key_gradients(D d, const AttentionPlan& plan, const AttentionPlan::Piece& piece,
                                   const AttentionInputs<T>& in, const TileInputs<T>& inputs,
                                   const TileGradients<T>& work, T* d_keys, T* relation_table) {
-  const std::uint16_t* masks = plan.column_masks.data() + piece.column_begin;
-  const std::uint16_t* places = plan.column_rows.data() + piece.column_begin;
-  const auto add = [&](std::int64_t begin, std::int64_t end, const std::uint16_t* of_lanes) HWY_ATTR {
-    add_to_columns(d, of_lanes + begin, end - begin, work.d_scores + begin * tile_lanes, inputs.queries, work.width,
-                   work.sum_rows + begin);
-  };
-  find_rows(plan, piece, d_keys, work.width, work.sum_rows);
-  if (relation_table == nullptr || piece.segment_begin == piece.segment_end) return add(0, piece.num_columns, masks);
-
+  const std::array<T**, 2>& sums = work.sum_rows;
+  find_rows(plan, piece, d_keys, work.width, sums);
   // Folded columns are summed where their folded keys were, which are not needed any more, and go from there to the
-  // keys and to the relations: relations[stride (c - column_begin)].
-  const auto clear_sums = [&](const AttentionPlan::Segment& segment) HWY_ATTR {
-    T* sums = inputs.folded_keys[0];
-    std::fill(sums + segment.column_begin * work.width, sums + segment.column_end * work.width, T{0});
-  };
-  const auto hand_on = [&](const AttentionPlan::Segment& segment, const std::int32_t* relations,
-                           std::int64_t stride) HWY_ATTR {
-    for (std::int64_t c = segment.column_begin; c < segment.column_end; ++c, relations += stride) {
-      add_row(d, T{1}, work.sum_rows[c], d_keys + places[c] * work.width, work.width);
-      add_row(d, T{1}, work.sum_rows[c], relation_table + *relations * in.width, in.width);
-    }
-  };
-  const std::span segments(plan.segments.data() + piece.segment_begin, plan.segments.data() + piece.segment_end);
-  for (const AttentionPlan::Segment& segment : segments) {
-    if (segment.base_begin >= 0 && segment.half_begin < 0) continue;
-    clear_sums(segment);
-    for (std::int64_t c = segment.column_begin; c < segment.column_end; ++c) {
-      work.sum_rows[c] = inputs.folded_keys[0] + c * work.width;
+  // keys and to the relations.
+  const std::int64_t ends[2] = {piece.num_columns, piece.halves_end};
+  const std::int64_t first = relation_table == nullptr ? piece.num_columns : piece.fold_begin;
+  for (std::size_t half = 0; half < 2; ++half) {
+    if (first >= ends[half]) continue;
+    T* folded = inputs.folded_keys[half];
+    std::fill(folded + first * work.width, folded + ends[half] * work.width, T{0});
+    for (std::int64_t c = first; c < ends[half]; ++c) sums[half][c] = folded + c * work.width;
+  }
+  add_to_columns_of_halves(d, plan, piece, work.d_scores, inputs.queries, work.width, sums);
+  for (std::size_t half = 0; half < 2; ++half) {
+    for (std::int64_t c = first; c < ends[half]; ++c) {
+      const std::size_t place = AttentionPlan::halves * static_cast<std::size_t>(piece.column_begin + c) + half;
+      add_row(d, T{1}, sums[half][c], d_keys + plan.column_rows[place] * work.width, work.width);
+      add_row(d, T{1}, sums[half][c], relation_table + plan.column_relations[place] * in.width, in.width);
     }
   }
-  const auto add_half = [&](const AttentionPlan::Segment& segment, std::uint16_t lanes_of_half) HWY_ATTR {
-    std::uint16_t of_half[TileInputs<T>::most_columns];
-    for (std::int64_t c = segment.column_begin; c < segment.column_end; ++c) of_half[c] = masks[c] & lanes_of_half;
-    add(segment.column_begin, segment.column_end, of_half);
-  };
-  std::int64_t done = 0;
-  for (const AttentionPlan::Segment& segment : segments) {
-    if (segment.half_begin < 0) continue;
-    const std::int32_t* relations = plan.half_relations.data() + segment.half_begin;
-    add(done, segment.column_begin, masks);
-    add_half(segment, 0x00ff);
-    hand_on(segment, relations, 2);
-    clear_sums(segment);
-    add_half(segment, 0xff00);
-    hand_on(segment, relations + 1, 2);
-    done = segment.column_end;
-  }
-  add(done, piece.num_columns, masks);
-  for (const AttentionPlan::Segment& segment : segments) {
-    if (segment.base_begin >= 0) continue;
-    hand_on(segment, plan.column_relations.data() + piece.column_begin + segment.column_begin, 1);
-  }
-}
-
-/// Gathers the gradients of scores in mixed segments by their relations.
-template <class D, typename T = hn::TFromD<D>>
-HWY_INLINE void add_mixed_gradients(D d, const AttentionPlan& plan, const AttentionPlan::Piece& piece,
-                                    const TileInputs<T>& inputs, const TileGradients<T>& work) {
-  constexpr std::int64_t n = vector_lanes<T>;
-  const AttentionPlan::Tile& tile = plan.tiles[static_cast<std::size_t>(piece.tile)];
-  const std::int64_t length = (tile.mixed_block_end - tile.block_begin) * std::int64_t{AttentionPlan::block_relations};
-  for_mixed_squares(plan, piece, inputs, length,
-                    [&](std::int64_t lane, std::int64_t c, std::int64_t count, const std::int64_t* places) HWY_ATTR {
-                      hn::Vec<D> v[n];
-                      for (std::int64_t i = 0; i < n; ++i) {
-                        v[i] = i < count ? hn::LoadU(d, work.d_scores + (c + i) * tile_lanes + lane) : hn::Zero(d);
-                      }
-                      transpose_square(d, v);
-                      for (std::int64_t i = 0; i < n; ++i) {
-                        T* target = work.d_book_products + places[i];
-                        hn::StoreU(hn::Add(hn::LoadU(d, target), v[i]), d, target);
-                      }
-                    });
 }
 
 /// From the gradients of the products of queries and relations to those of both.
@@ -292,7 +260,7 @@ template <class D, typename T = hn::TFromD<D>>
 void add_book_gradients(D d, const AttentionPlan& plan, const AttentionPlan::Tile& tile, const TileInputs<T>& inputs,
                         const TileGradients<T>& work, const T* book_rows, T* d_book, T* d_queries) {
   constexpr std::int64_t block = AttentionPlan::block_relations, together = 4;
-  for (std::int32_t b = tile.block_begin; b < tile.mixed_block_end; ++b) {
+  for (std::int32_t b = tile.block_begin; b < tile.block_end; ++b) {
     const std::int64_t begin = plan.book_blocks[static_cast<std::size_t>(b)] * block;
     const T* products = work.d_book_products + TileInputs<T>::margin + (b - tile.block_begin) * block;
     for (std::int64_t lane = 0; lane < tile_lanes; lane += together) {
@@ -354,7 +322,7 @@ void backward_of_tile(D d, const AttentionPlan& plan, const AttentionPlan::Range
   if (work.tiles > 1) d_queries += ((number - range.tile_begin) * work.heads + h) * tile_lanes * work.width;
   T* d_keys = work.d_keys + first_row * work.width;
   T* d_values = work.d_values + first_row * work.value_width;
-  const bool mixed = inputs.has_relations && tile.block_begin < tile.mixed_block_end;
+  const bool mixed = inputs.has_relations && tile.block_begin < tile.block_end;
   load_tile(d, plan, tile, in, head, gradients, inputs, work);
   next.prefetch(in.q, inputs.heads, in.width);
   next.prefetch(gradients.d_out, inputs.heads, in.value_width);
@@ -365,9 +333,12 @@ void backward_of_tile(D d, const AttentionPlan& plan, const AttentionPlan::Range
     add_to_lanes(d, plan, piece, piece.first, work.d_scores, inputs.key_rows, work.width, d_queries);
     add_key_gradients(d, plan, piece, in, inputs, work, d_keys, relation_table);
     find_rows(plan, piece, d_values, work.value_width, work.sum_rows);
-    add_to_columns(d, plan.column_masks.data() + piece.column_begin, piece.num_columns, inputs.scores, work.d_outs,
-                   work.value_width, work.sum_rows);
-    if (mixed) add_mixed_gradients(d, plan, piece, inputs, work);
+    add_to_columns_of_halves(d, plan, piece, inputs.scores, work.d_outs, work.value_width, work.sum_rows);
+    if (!mixed) continue;
+    for_segments(plan, piece, inputs,
+                 [&](std::int64_t column, std::int64_t count, const std::int64_t* places) HWY_ATTR {
+                   add_segment(d, work.d_scores + column * tile_lanes, count, places, work.d_book_products);
+                 });
   }
   if (mixed) {
     const std::int64_t book = work.book * work.width;

@@ -21,34 +21,52 @@ struct BookColumn {
   std::array<std::int32_t, tile_lanes> places;
 };
 
-/// Puts the pieces of each tile, which the plan sorts by window, together again.
+/// The columns of a piece; those with two sources or two relations become two.
+std::vector<BookColumn> columns_of_piece(const AttentionPlan& plan, const AttentionPlan::Window& window,
+                                         const AttentionPlan::Piece& piece) {
+  constexpr std::uint32_t lanes_of_half[] = {0x00ffu, 0xff00u};
+  // Where the relations of each lane stand, column by column.
+  std::vector<std::array<std::int32_t, tile_lanes>> places(index(piece.num_columns));
+  for (auto& of_column : places) of_column.fill(-1);
+  for (std::int32_t s = piece.segment_begin; s < piece.segment_end; ++s) {
+    const AttentionPlan::Segment& segment = plan.segments[index(s)];
+    for (std::int32_t c = segment.column_begin; c < segment.column_end; ++c) {
+      for (std::int32_t lane = 0; lane < tile_lanes; ++lane) {
+        places[index(c)][index(lane)] = plan.bases[index(segment.base_begin + lane)] + c - segment.column_begin;
+      }
+    }
+  }
+  std::vector<BookColumn> columns;
+  for (std::int32_t c = 0; c < piece.num_columns; ++c) {
+    const bool in_halves = c >= piece.halves_begin && c < piece.halves_end;
+    for (std::int32_t half = 0; half < (in_halves ? AttentionPlan::halves : 1); ++half) {
+      const std::size_t at = index((piece.column_begin + c) * AttentionPlan::halves + half);
+      BookColumn& laid = columns.emplace_back();
+      laid.column.source = plan.window_sources[index(window.source_begin + plan.column_rows[at])];
+      laid.column.mask = plan.column_masks[index(piece.column_begin + c)] & (in_halves ? lanes_of_half[half] : ~0u);
+      if (plan.with_relations) laid.column.relation = plan.column_relations[at];
+      for (std::size_t lane = 0; lane < tile_lanes; ++lane) {
+        laid.places[lane] = (laid.column.mask >> lane & 1u) == 0 ? -1 : places[index(c)][lane];
+      }
+    }
+  }
+  return columns;
+}
+
+/// Puts the pieces of each tile, which the plan sorts by window, together again: neighbours in the order of their
+/// sources have neighbouring relations, which a warp reads at once.
 std::vector<std::vector<BookColumn>> columns_of_tiles(const AttentionPlan& plan) {
   std::vector<std::vector<BookColumn>> tiles(plan.tiles.size());
   for (const AttentionPlan::Window& window : plan.windows) {
     for (std::int32_t p = window.piece_begin; p < window.piece_end; ++p) {
       const AttentionPlan::Piece& piece = plan.pieces[index(p)];
-      std::vector<BookColumn>& columns = tiles[index(piece.tile)];
-      const std::size_t first = columns.size();
-      for (std::int32_t c = 0; c < piece.num_columns; ++c) {
-        const std::size_t column = index(piece.column_begin + c);
-        BookColumn& laid = columns.emplace_back();
-        laid.column.source = plan.window_sources[index(window.source_begin + plan.column_rows[column])];
-        laid.column.mask = plan.column_masks[column];
-        if (plan.with_relations) laid.column.relation = plan.column_relations[column];
-        laid.places.fill(-1);
-      }
-      for (std::int32_t s = piece.segment_begin; s < piece.segment_end; ++s) {
-        const AttentionPlan::Segment& segment = plan.segments[index(s)];
-        if (segment.base_begin < 0) continue;
-        for (std::int32_t c = segment.column_begin; c < segment.column_end; ++c) {
-          BookColumn& laid = columns[first + index(c)];
-          for (std::int32_t lane = 0; lane < tile_lanes; ++lane) {
-            if ((laid.column.mask >> lane & 1u) == 0) continue;
-            laid.places[index(lane)] = plan.bases[index(segment.base_begin + lane)] + c - segment.column_begin;
-          }
-        }
-      }
+      const std::vector<BookColumn> columns = columns_of_piece(plan, window, piece);
+      std::vector<BookColumn>& tile = tiles[index(piece.tile)];
+      tile.insert(tile.end(), columns.begin(), columns.end());
     }
+  }
+  for (std::vector<BookColumn>& tile : tiles) {
+    std::ranges::stable_sort(tile, {}, [](const BookColumn& laid) { return laid.column.source; });
   }
   return tiles;
 }

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -39,14 +40,20 @@ struct PlannedEdge {
   auto operator<=>(const PlannedEdge&) const = default;
 };
 
+std::size_t place_of(const AttentionPlan::Piece& piece, std::int32_t column, std::int32_t lane) {
+  return static_cast<std::size_t>((piece.column_begin + column) * AttentionPlan::halves +
+                                  lane / AttentionPlan::half_lanes);
+}
+
 /// Relation of (column, lane) of a piece, or not_told in pieces that need none.
 std::int32_t relation_of(const AttentionPlan& plan, const AttentionPlan::Range& range,
                          const AttentionPlan::Piece& piece, std::int32_t column, std::int32_t lane) {
   const AttentionPlan::Tile& tile = plan.tiles[static_cast<std::size_t>(piece.tile)];
+  if (plan.with_relations && column >= piece.fold_begin) return plan.column_relations[place_of(piece, column, lane)];
   for (std::int32_t s = piece.segment_begin; s < piece.segment_end; ++s) {
     const AttentionPlan::Segment& segment = plan.segments[static_cast<std::size_t>(s)];
+    EXPECT_LE(segment.column_end - segment.column_begin, AttentionPlan::segment_columns);
     if (column < segment.column_begin || column >= segment.column_end) continue;
-    if (segment.base_begin < 0) return plan.column_relations[static_cast<std::size_t>(piece.column_begin + column)];
     const std::int32_t place =
         plan.bases[static_cast<std::size_t>(segment.base_begin + lane)] + column - segment.column_begin;
     EXPECT_GE(place, 0);
@@ -56,14 +63,7 @@ std::int32_t relation_of(const AttentionPlan& plan, const AttentionPlan::Range& 
                                  std::int64_t{AttentionPlan::block_relations} *
                                      plan.book_blocks[static_cast<std::size_t>(tile.block_begin + block)];
     EXPECT_LT(in_book, range.book_end);
-    const std::int32_t relation = plan.book_relations[static_cast<std::size_t>(in_book)];
-    if (segment.half_begin >= 0) {
-      const std::int32_t of_half = 2 * (column - segment.column_begin) + (lane < AttentionPlan::lanes / 2 ? 0 : 1);
-      EXPECT_EQ(plan.half_relations[static_cast<std::size_t>(segment.half_begin + of_half)], relation);
-    } else {
-      EXPECT_LT(block, tile.mixed_block_end - tile.block_begin);
-    }
-    return relation;
+    return plan.book_relations[static_cast<std::size_t>(in_book)];
   }
   return not_told;
 }
@@ -79,10 +79,10 @@ std::vector<PlannedEdge> edges_in_tiles(const AttentionPlan& plan) {
         const AttentionPlan::Tile& tile = plan.tiles[static_cast<std::size_t>(piece.tile)];
         for (std::int32_t c = 0; c < piece.num_columns; ++c) {
           const auto column = static_cast<std::size_t>(piece.column_begin + c);
-          const std::int32_t source =
-              plan.window_sources[static_cast<std::size_t>(window.source_begin) + plan.column_rows[column]];
           for (std::int32_t lane = 0; lane < AttentionPlan::lanes; ++lane) {
             if ((plan.column_masks[column] >> lane & 1) == 0) continue;
+            const std::uint16_t row = plan.column_rows[place_of(piece, c, lane)];
+            const std::int32_t source = plan.window_sources[static_cast<std::size_t>(window.source_begin) + row];
             edges.push_back(
                 {source, tile.rows[static_cast<std::size_t>(lane)], relation_of(plan, range, piece, c, lane)});
           }
@@ -153,6 +153,31 @@ TEST(AttentionPlan, GroupsHaveExactlyTheColumnsTheyUse) {
                 expected);
     }
   }
+}
+
+TEST(AttentionPlan, PairsSourcesOfOneHalfWithThoseOfTheOther) {
+  for (const Graph& graph : graphs()) {
+    const AttentionPlan plan = make_attention_plan(graph, !graph.edge_types().empty());
+    for (const AttentionPlan::Piece& piece : plan.pieces) {
+      std::array<std::int64_t, 2> alone{};  // columns of one half, not to be folded and to be folded
+      for (std::int32_t c = 0; c < piece.num_columns; ++c) {
+        const std::size_t low = place_of(piece, c, 0), high = low + 1;
+        const std::uint32_t mask = plan.column_masks[low / 2];
+        const bool two_sources = plan.column_rows[low] != plan.column_rows[high];
+        const bool two_relations = plan.with_relations && plan.column_relations[low] != plan.column_relations[high];
+        const bool in_halves = c >= piece.halves_begin && c < piece.halves_end;
+        EXPECT_TRUE(in_halves == (two_sources || two_relations)) << "column " << c;
+        EXPECT_TRUE(!two_sources || ((mask & 0xffu) != 0 && (mask & 0xff00u) != 0));
+        if ((mask & 0xff00u) == 0) alone[c >= piece.fold_begin] |= 1;
+        if ((mask & 0x00ffu) == 0) alone[c >= piece.fold_begin] |= 2;
+      }
+      if (!piece.first || !piece.last) continue;
+      EXPECT_THAT(alone, testing::Each(testing::Ne(3))) << "two of these columns could have been a pair";
+    }
+  }
+  // Two pieces of a window: 16 rows that have 8 sources each share few with their neighbours.
+  const AttentionPlanSummary window = attention_plan_summary(pattern("full", {{"max_distance", 7}}, 512, true));
+  EXPECT_GT(window.fill(), 0.5);
 }
 
 TEST(AttentionPlan, EveryStrandStartsEverySumOnce) {
@@ -236,9 +261,10 @@ TEST(AttentionPlan, BeginsTilesOfPartitionGraphsWhereTheirRelationsNeedFewProduc
       for (const AttentionPlan::Tile& tile : plan.tiles) {
         if (tile.block_begin == tile.block_end) continue;
         ++tiles;
-        relations += (tile.mixed_block_end - tile.block_begin) * AttentionPlan::block_relations;
+        relations += (tile.block_end - tile.block_begin) * AttentionPlan::block_relations;
       }
-      EXPECT_TRUE(std::ranges::any_of(plan.segments, [](const auto& segment) { return segment.half_begin >= 0; }));
+      EXPECT_TRUE(
+          std::ranges::any_of(plan.pieces, [](const auto& piece) { return piece.fold_begin < piece.halves_end; }));
       // Of the levels of spans below the 16 tokens of a tile the highest is folded by halves, and all above it whole:
       // three levels and what lies around them are left.
       EXPECT_LE(relations, tiles * (3 * k + 20));
