@@ -42,6 +42,8 @@ struct TileGradients {
     value_rows = {rows_memory.data(), rows_memory.data() + columns};
     sums_memory = Scratch<T*>(2 * columns);
     sum_rows = {sums_memory.data(), sums_memory.data() + columns};
+    std::fill(d_keys, d_keys + window * width, T{0});
+    std::fill(d_values, d_values + window * value_width, T{0});
     std::fill(d_book, d_book + heads * book * width, T{0});
     for (std::int64_t b = 0; b < (book > 0 ? books : 0); ++b) {
       for (std::int64_t i = 0; i < book; ++i) {
@@ -285,25 +287,35 @@ void add_book_gradients(D d, const AttentionPlan& plan, const AttentionPlan::Til
   }
 }
 
-/// Adds the gradients of a window's sources to where the strand collects them.
+/// Adds the gradients of a window's sources to where the strand collects them, and sets them to zero.
 template <class D, typename T = hn::TFromD<D>>
 void flush_window(D d, const AttentionPlan& plan, const AttentionPlan::Window& window, std::int64_t all_heads,
-                  HeadBlock heads, std::int64_t width, const T* source, std::int64_t capacity, HeadRows<T> target,
-                  T* slots) {
+                  HeadBlock heads, std::int64_t width, T* source, std::int64_t capacity, HeadRows<T> target, T* slots) {
   const bool stream = streams_results(plan, all_heads * width * static_cast<std::int64_t>(sizeof(T)));
-  if (!target) return;
   const std::int64_t padded = round_up(width, vector_lanes<T>);
+  const auto flush_at = [&](std::int64_t i) -> const AttentionPlan::Flush& {
+    return plan.flushes[static_cast<std::size_t>(window.source_begin + i)];
+  };
+  const auto place_of = [&](const AttentionPlan::Flush& flush, std::int64_t head) {
+    return flush.shared ? slots + (flush.target * all_heads + head) * width : target(flush.target, head);
+  };
+  constexpr std::int64_t ahead = 8;
   for (std::int64_t i = 0; i < window.num_sources; ++i) {
-    const AttentionPlan::Flush& flush = plan.flushes[static_cast<std::size_t>(window.source_begin + i)];
+    const AttentionPlan::Flush& flush = flush_at(i);
+    if (target && i + ahead < window.num_sources && !flush_at(i + ahead).first) {
+      mp::prefetch_row(place_of(flush_at(i + ahead), heads.first), heads.count * width * std::int64_t{sizeof(T)});
+    }
     for (std::int64_t h = 0; h < heads.count; ++h) {
-      const std::int64_t head = heads.first + h;
-      const T* row = source + (h * capacity + i) * padded;
-      T* place = flush.shared ? slots + (flush.target * all_heads + head) * width : target(flush.target, head);
-      if (flush.first) {
-        stream_row(d, stream, T{1}, row, place, width);
-      } else {
-        add_row(d, T{1}, row, place, width);
+      T* row = source + (h * capacity + i) * padded;
+      if (target) {
+        T* place = place_of(flush, heads.first + h);
+        if (flush.first) {
+          stream_row(d, stream, T{1}, row, place, width);
+        } else {
+          add_row(d, T{1}, row, place, width);
+        }
       }
+      std::fill(row, row + padded, T{0});
     }
   }
 }
@@ -368,8 +380,6 @@ void backward_of_range(const AttentionPlan& plan, const AttentionInputs<T>& in, 
     const AttentionPlan::Window& window = plan.windows[static_cast<std::size_t>(w)];
     inputs.load_keys(d, plan, window, in);
     load_window(d, plan, window, in.v, heads, in.value_width, capacity, work.values);
-    std::fill(work.d_keys, work.d_keys + work.window * work.width, T{0});
-    std::fill(work.d_values, work.d_values + work.window * work.value_width, T{0});
     NextWindow<T> next_window(plan, w + 1, heads, heads.count * (window.piece_end - window.piece_begin));
     for_tiles_of_window(plan, window, heads,
                         [&](std::int32_t begin, std::int32_t end, std::int64_t h, const TileOfHead& next) HWY_ATTR {
