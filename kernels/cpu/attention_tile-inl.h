@@ -314,20 +314,20 @@ struct Weights {
   std::int64_t stride;
 };
 
-/// sums(r) += sum over entries e of weights(e)[r] * row(e), for `rows` rows; with from_zero = instead of +=.
-template <std::int64_t rows, std::int64_t vectors, class D, class WeightsOf, class RowOf, class SumOf,
+/// sums(r) += sum over entries e of weights(e)[r] * row(e), for `rows` rows; with from_zero = instead of +=. What
+/// becomes of the sums is up to finish(r, i, v), for the vector v of row r that begins with element i of the block.
+template <std::int64_t rows, std::int64_t vectors, class D, class WeightsOf, class RowOf, class SumOf, class Finish,
           typename T = hn::TFromD<D>>
 HWY_INLINE void weighted_sum_block(D d, bool from_zero, std::int64_t num_entries, const WeightsOf& weights_of,
-                                   const RowOf& row_of, const SumOf& sum_of) {
+                                   const RowOf& row_of, const SumOf& sum_of, const Finish& finish) {
   using V = hn::Vec<D>;
   constexpr std::int64_t n = vector_lanes<T>;
   V sums[rows][vectors];
-  T* places[rows];
 #pragma GCC unroll 16
   for (std::int64_t r = 0; r < rows; ++r) {
-    places[r] = sum_of(r);
+    const T* place = sum_of(r);
 #pragma GCC unroll 16
-    for (std::int64_t v = 0; v < vectors; ++v) sums[r][v] = from_zero ? hn::Zero(d) : hn::LoadU(d, places[r] + v * n);
+    for (std::int64_t v = 0; v < vectors; ++v) sums[r][v] = from_zero ? hn::Zero(d) : hn::LoadU(d, place + v * n);
   }
   for (std::int64_t e = 0; e < num_entries; ++e) {
     const T* row = row_of(e);
@@ -345,22 +345,34 @@ HWY_INLINE void weighted_sum_block(D d, bool from_zero, std::int64_t num_entries
 #pragma GCC unroll 16
   for (std::int64_t r = 0; r < rows; ++r) {
 #pragma GCC unroll 16
-    for (std::int64_t v = 0; v < vectors; ++v) hn::StoreU(sums[r][v], d, places[r] + v * n);
+    for (std::int64_t v = 0; v < vectors; ++v) finish(r, v * n, sums[r][v]);
   }
 }
 
-/// The same for rows of `width` elements, a multiple of the vector's.
+/// The same for rows of `width` elements, a multiple of the vector's; i counts from the beginning of the row.
+template <std::int64_t rows, class D, class WeightsOf, class RowOf, class SumOf, class Finish>
+HWY_INLINE void weighted_sums(D d, bool from_zero, std::int64_t num_entries, std::int64_t width,
+                              const WeightsOf& weights_of, const RowOf& row_of, const SumOf& sum_of,
+                              const Finish& finish) {
+  constexpr std::int64_t n = vector_lanes<hn::TFromD<D>>, most = many_registers ? 4 : 2;
+  std::int64_t begin = 0;
+  const auto row_at = [&](std::int64_t e) HWY_ATTR { return row_of(e) + begin; };
+  const auto sum_at = [&](std::int64_t r) HWY_ATTR { return sum_of(r) + begin; };
+  const auto finish_at = [&](std::int64_t r, std::int64_t i, hn::Vec<D> v) HWY_ATTR { finish(r, begin + i, v); };
+  for (; begin + most * n <= width; begin += most * n) {
+    weighted_sum_block<rows, most>(d, from_zero, num_entries, weights_of, row_at, sum_at, finish_at);
+  }
+  for (; begin < width; begin += n) {
+    weighted_sum_block<rows, 1>(d, from_zero, num_entries, weights_of, row_at, sum_at, finish_at);
+  }
+}
+
+/// The same where the sums are stored where they came from.
 template <std::int64_t rows, class D, class WeightsOf, class RowOf, class SumOf>
 HWY_INLINE void weighted_sums(D d, bool from_zero, std::int64_t num_entries, std::int64_t width,
                               const WeightsOf& weights_of, const RowOf& row_of, const SumOf& sum_of) {
-  constexpr std::int64_t n = vector_lanes<hn::TFromD<D>>, most = many_registers ? 4 : 2;
-  std::int64_t i = 0;
-  const auto row_at = [&](std::int64_t e) HWY_ATTR { return row_of(e) + i; };
-  const auto sum_at = [&](std::int64_t r) HWY_ATTR { return sum_of(r) + i; };
-  for (; i + most * n <= width; i += most * n) {
-    weighted_sum_block<rows, most>(d, from_zero, num_entries, weights_of, row_at, sum_at);
-  }
-  for (; i < width; i += n) weighted_sum_block<rows, 1>(d, from_zero, num_entries, weights_of, row_at, sum_at);
+  weighted_sums<rows>(d, from_zero, num_entries, width, weights_of, row_of, sum_of,
+                      [&](std::int64_t r, std::int64_t i, hn::Vec<D> v) HWY_ATTR { hn::StoreU(v, d, sum_of(r) + i); });
 }
 
 /// e^x for x far from overflow, also -infinity; results too small for a normal number are 0, NaN stays NaN.

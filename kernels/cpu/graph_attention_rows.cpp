@@ -224,12 +224,20 @@ void attend_rows(Cpu, const AttentionEdges& edges, const AttentionInputs<T>& in,
 }
 
 template <typename T>
-void attention_delta(Cpu, std::int64_t num_dst, const AttentionInputs<T>& in, HeadRows<const T> out,
+void attention_delta(Cpu, const RowSchedule& rows, const AttentionInputs<T>& in, HeadRows<const T> out,
                      HeadRows<const T> d_out, HeadRows<T> delta) {
   const RowFunctions<T> functions = row_functions<T>();
-  parallel_chunks(num_dst, rows_per_chunk(in.heads * in.value_width), [&](std::int64_t first, std::int64_t last) {
-    functions.delta_rows(first, last, in, out, d_out, delta);
-  });
+  parallel_chunks(static_cast<std::int64_t>(rows.pieces.size()), pieces_per_task(in),
+                  [&](std::int64_t first, std::int64_t last) {
+                    for (std::int64_t i = first; i < last; ++i) {
+                      const RowPiece& piece = rows.pieces[static_cast<std::size_t>(i)];
+                      if (piece.partial >= 0) continue;
+                      functions.delta_rows(piece.row_begin, piece.row_end, in, out, d_out, delta);
+                    }
+                  });
+  for (const SplitRow& split : rows.split_rows) {
+    functions.delta_rows(split.row, split.row + 1, in, out, d_out, delta);
+  }
 }
 
 template <typename T>
@@ -242,12 +250,12 @@ void attention_weights(Cpu, const AttentionEdges& edges, const AttentionInputs<T
 }
 
 template void attend_rows(Cpu, const AttentionEdges&, const AttentionInputs<float>&, const AttentionOutputs<float>&);
-template void attention_delta(Cpu, std::int64_t, const AttentionInputs<float>&, HeadRows<const float>,
+template void attention_delta(Cpu, const RowSchedule&, const AttentionInputs<float>&, HeadRows<const float>,
                               HeadRows<const float>, HeadRows<float>);
 template void attention_weights(Cpu, const AttentionEdges&, const AttentionInputs<float>&, HeadRows<const float>,
                                 HeadRows<float>);
 template void attend_rows(Cpu, const AttentionEdges&, const AttentionInputs<double>&, const AttentionOutputs<double>&);
-template void attention_delta(Cpu, std::int64_t, const AttentionInputs<double>&, HeadRows<const double>,
+template void attention_delta(Cpu, const RowSchedule&, const AttentionInputs<double>&, HeadRows<const double>,
                               HeadRows<const double>, HeadRows<double>);
 template void attention_weights(Cpu, const AttentionEdges&, const AttentionInputs<double>&, HeadRows<const double>,
                                 HeadRows<double>);

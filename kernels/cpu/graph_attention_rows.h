@@ -42,9 +42,9 @@ template <typename T>
 void attend_rows(Cpu, const AttentionEdges& by_destination, const AttentionInputs<T>& in,
                  const AttentionOutputs<T>& result);
 
-/// delta[i] = sum of out[i] * d_out[i] for each destination and head.
+/// delta[i] = sum of out[i] * d_out[i] for each of these destinations and each head.
 template <typename T>
-void attention_delta(Cpu, std::int64_t num_dst, const AttentionInputs<T>& in, HeadRows<const T> out,
+void attention_delta(Cpu, const RowSchedule& rows, const AttentionInputs<T>& in, HeadRows<const T> out,
                      HeadRows<const T> d_out, HeadRows<T> delta);
 
 /// Gradients of q, the tables and the edge tensors. Rows of q in the schedule are written, edge gradients of its edges

@@ -169,7 +169,8 @@ struct RangeOfTiles {
 template <class D, typename T = hn::TFromD<D>>
 void attend_tile(D d, const AttentionPlan& plan, const AttentionPlan::Window& window, std::int32_t begin,
                  std::int32_t end, const AttentionInputs<T>& in, std::int64_t h, const TileOfHead& next,
-                 const RangeOfTiles<T>& work, T* partials, const AttentionOutputs<T>& result) {
+                 NextWindow<T>& next_window, const RangeOfTiles<T>& work, T* partials,
+                 const AttentionOutputs<T>& result) {
   const std::int32_t number = plan.pieces[static_cast<std::size_t>(begin)].tile;
   const AttentionPlan::Tile& lanes = plan.tiles[static_cast<std::size_t>(number)];
   const TileInputs<T>& tile = work.tile;
@@ -178,6 +179,7 @@ void attend_tile(D d, const AttentionPlan& plan, const AttentionPlan::Window& wi
   const T* values = work.values.data() + h * tile.window_capacity * value_width;
   tile.load_queries(d, plan, lanes, in, h);
   next.prefetch(in.q, tile.heads, in.width);
+  next_window.prefetch_some(in);
   for (std::int32_t p = begin; p < end; ++p) {
     const AttentionPlan::Piece& piece = plan.pieces[static_cast<std::size_t>(p)];
     HWY_ALIGN T top[tile_lanes];
@@ -187,9 +189,11 @@ void attend_tile(D d, const AttentionPlan& plan, const AttentionPlan::Window& wi
       std::copy(state.top, state.top + tile_lanes, top);
     }
     tile.load_key_rows(d, plan, piece, in, h);
+    next_window.prefetch_some(in);
     piece_scores(d, plan, piece, tile, top);
     exponentiate(d, piece.num_columns, plan.column_masks.data() + piece.column_begin, tile.scores, top, piece.first,
                  value_width, state);
+    next_window.prefetch_some(in);
     if (in.dropout.active()) drop_weights(d, plan, window, piece, lanes, in.dropout, head, tile.scores);
     if (work.finite) {
       find_rows(plan, piece, values, value_width, work.value_rows);
@@ -218,13 +222,12 @@ void attend_range(const AttentionPlan& plan, const AttentionInputs<T>& in, const
         load_window(d, plan, window, in.v, heads, in.value_width, work.tile.window_capacity, work.values.data());
     const bool last = w + 1 == range.window_end, again = next.range == task.range;
     NextWindow<T> next_window(plan, last && again ? range.window_begin : w + 1, last ? next.heads : heads,
-                              heads.count * (window.piece_end - window.piece_begin));
-    for_tiles_of_window(plan, window, heads,
-                        [&](std::int32_t begin, std::int32_t end, std::int64_t h, const TileOfHead& next_tile)
-                            HWY_ATTR {
-                              attend_tile(d, plan, window, begin, end, in, h, next_tile, work, partials, result);
-                              next_window.prefetch_some(in);
-                            });
+                              3 * heads.count * (window.piece_end - window.piece_begin));
+    for_tiles_of_window(
+        plan, window, heads,
+        [&](std::int32_t begin, std::int32_t end, std::int64_t h, const TileOfHead& next_tile) HWY_ATTR {
+          attend_tile(d, plan, window, begin, end, in, h, next_tile, next_window, work, partials, result);
+        });
   }
   hwy::FlushStream();
 }
@@ -276,7 +279,7 @@ constexpr std::int64_t cache_bytes = std::int64_t{1} << 20;
 /// Results from this size on are not kept in the cache.
 constexpr std::int64_t streamed_bytes = std::int64_t{8} << 20;
 /// Tasks that each thread should get, so that they finish together.
-constexpr std::int64_t tasks_per_thread = 4;
+constexpr std::int64_t tasks_per_thread = 16;
 
 }  // namespace
 

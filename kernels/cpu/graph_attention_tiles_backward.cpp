@@ -40,10 +40,9 @@ struct TileGradients {
     constexpr std::int64_t columns = TileInputs<T>::most_columns;
     rows_memory = Scratch<const T*>(2 * columns);
     value_rows = {rows_memory.data(), rows_memory.data() + columns};
-    sums_memory = Scratch<T*>(2 * columns);
+    sums_memory = Scratch<T*>(4 * columns);
     sum_rows = {sums_memory.data(), sums_memory.data() + columns};
-    std::fill(d_keys, d_keys + window * width, T{0});
-    std::fill(d_values, d_values + window * value_width, T{0});
+    relation_rows = {sums_memory.data() + 2 * columns, sums_memory.data() + 3 * columns};
     std::fill(d_book, d_book + heads * book * width, T{0});
     for (std::int64_t b = 0; b < (book > 0 ? books : 0); ++b) {
       for (std::int64_t i = 0; i < book; ++i) {
@@ -91,6 +90,7 @@ struct TileGradients {
   T* d_book_products = nullptr;              ///< like TileInputs::book_products
   std::array<const T**, 2> value_rows = {};  ///< of the columns of the piece at hand, for each half of the lanes
   std::array<T**, 2> sum_rows = {};          ///< where gradients of these columns are added
+  std::array<T**, 2> relation_rows = {};     ///< and those of relations folded into their keys
 };
 
 /// work.deltas[lane] = sum of out * d_out for each lane, after work.d_outs are there.
@@ -184,11 +184,19 @@ HWY_INLINE void piece_gradients(D d, const AttentionPlan& plan, const AttentionP
   }
 }
 
+/// Where columns add their gradients.
+template <typename T>
+struct ColumnSums {
+  T* const* rows;                   ///< of the keys or values
+  T* const* relations = nullptr;    ///< besides, of the relations folded into the keys, unless null
+  std::int64_t relation_width = 0;  ///< elements of the latter
+};
+
 /// sums[column] += sum over lanes of weights[column * 16 + lane] * rows[lane], four columns at a time over the lanes
 /// that any of them has.
-template <class D, typename T = hn::TFromD<D>>
+template <bool with_relations, class D, typename T = hn::TFromD<D>>
 HWY_NOINLINE void add_to_columns(D d, const std::uint16_t* masks, std::int64_t columns, const T* weights, const T* rows,
-                                 std::int64_t width, T* const* sums) {
+                                 std::int64_t width, const ColumnSums<T>& sums) {
   constexpr std::int64_t together = 4;
   std::int64_t c = 0;
   const auto add = [&]<std::int64_t count>(std::integral_constant<std::int64_t, count>) HWY_ATTR {
@@ -198,63 +206,74 @@ HWY_NOINLINE void add_to_columns(D d, const std::uint16_t* masks, std::int64_t c
     const std::int64_t first = std::countr_zero(mask), last = 32 - std::countl_zero(mask);
     const T* from = weights + c * tile_lanes + first;
     const T* first_row = rows + first * width;
-    T* const* columns_sums = sums + c;
-    weighted_sums<count>(
-        d, false, last - first, width,
-        [&](std::int64_t lane) HWY_ATTR {
-          return Weights<T>{from + lane, tile_lanes};
-        },
-        [&](std::int64_t lane) HWY_ATTR { return first_row + lane * width; },
-        [&](std::int64_t i) HWY_ATTR { return columns_sums[i]; });
+    const auto weights_of = [&](std::int64_t lane) HWY_ATTR { return Weights<T>{from + lane, tile_lanes}; };
+    const auto row_of = [&](std::int64_t lane) HWY_ATTR { return first_row + lane * width; };
+    const auto sum_of = [&](std::int64_t i) HWY_ATTR { return sums.rows[c + i]; };
+    if constexpr (with_relations) {
+      weighted_sums<count>(d, true, last - first, width, weights_of, row_of, sum_of,
+                           [&](std::int64_t r, std::int64_t i, hn::Vec<D> v) HWY_ATTR {
+                             T* place = sum_of(r) + i;
+                             hn::StoreU(hn::Add(hn::LoadU(d, place), v), d, place);
+                             T* also = sums.relations[c + r] + i;
+                             if (i + vector_lanes<T> <= sums.relation_width) {
+                               hn::StoreU(hn::Add(hn::LoadU(d, also), v), d, also);
+                             } else {
+                               const auto rest = hn::FirstN(d, static_cast<std::size_t>(sums.relation_width - i));
+                               hn::BlendedStore(hn::Add(hn::MaskedLoad(rest, d, also), v), rest, d, also);
+                             }
+                           });
+    } else {
+      weighted_sums<count>(d, false, last - first, width, weights_of, row_of, sum_of);
+    }
   };
   for (; c + together <= columns; c += together) add(std::integral_constant<std::int64_t, together>());
   for (; c < columns; ++c) add(std::integral_constant<std::int64_t, 1>());
 }
 
-/// The same for a piece whose columns have sums for each half of the lanes.
-template <class D, typename T = hn::TFromD<D>>
+/// The same for the columns [begin, end) of a piece, which have sums for each half of the lanes.
+template <bool with_relations, class D, typename T = hn::TFromD<D>>
 HWY_INLINE void add_to_columns_of_halves(D d, const AttentionPlan& plan, const AttentionPlan::Piece& piece,
-                                         const T* weights, const T* rows, std::int64_t width, std::array<T**, 2> sums) {
+                                         std::int64_t begin, std::int64_t end, const T* weights, const T* rows,
+                                         std::int64_t width, const std::array<ColumnSums<T>, 2>& sums) {
   const std::uint16_t* masks = plan.column_masks.data() + piece.column_begin;
-  const auto add = [&](std::int64_t begin, std::int64_t end, const std::uint16_t* of_lanes, T* const* to) HWY_ATTR {
-    add_to_columns(d, of_lanes + begin, end - begin, weights + begin * tile_lanes, rows, width, to + begin);
+  const auto add = [&](std::int64_t first, std::int64_t last, const std::uint16_t* of_lanes,
+                       ColumnSums<T> to) HWY_ATTR {
+    if (first >= last) return;
+    to.rows += first;
+    if (with_relations) to.relations += first;
+    add_to_columns<with_relations>(d, of_lanes + first, last - first, weights + first * tile_lanes, rows, width, to);
   };
-  add(0, piece.halves_begin, masks, sums[0]);
+  const std::int64_t halves_begin = std::clamp<std::int64_t>(piece.halves_begin, begin, end),
+                     halves_end = std::clamp<std::int64_t>(piece.halves_end, begin, end);
+  add(begin, halves_begin, masks, sums[0]);
   for (std::size_t half = 0; half < 2; ++half) {
     std::uint16_t of_half[TileInputs<T>::most_columns];
-    for (std::int64_t c = piece.halves_begin; c < piece.halves_end; ++c) {
+    for (std::int64_t c = halves_begin; c < halves_end; ++c) {
       of_half[c] = static_cast<std::uint16_t>(masks[c] & (half == 0 ? 0x00ffu : 0xff00u));
     }
-    add(piece.halves_begin, piece.halves_end, of_half, sums[half]);
+    add(halves_begin, halves_end, of_half, sums[half]);
   }
-  add(piece.halves_end, piece.num_columns, masks, sums[0]);
+  add(halves_end, end, masks, sums[0]);
 }
 
-/// Gradients of keys, and through them of relations that are folded into keys.
+/// Gradients of keys, and of relations that are folded into keys.
 template <class D, typename T = hn::TFromD<D>>
 HWY_INLINE void add_key_gradients(D d, const AttentionPlan& plan, const AttentionPlan::Piece& piece,
                                   const AttentionInputs<T>& in, const TileInputs<T>& inputs,
                                   const TileGradients<T>& work, T* d_keys, T* relation_table) {
-  const std::array<T**, 2>& sums = work.sum_rows;
-  find_rows(plan, piece, d_keys, work.width, sums);
-  // Folded columns are summed where their folded keys were, which are not needed any more, and go from there to the
-  // keys and to the relations.
-  const std::int64_t ends[2] = {piece.num_columns, piece.halves_end};
-  const std::int64_t first = relation_table == nullptr ? piece.num_columns : piece.fold_begin;
+  find_rows(plan, piece, d_keys, work.width, work.sum_rows);
+  const std::int64_t folded = relation_table == nullptr ? piece.num_columns : piece.fold_begin;
+  std::array<ColumnSums<T>, 2> sums;
   for (std::size_t half = 0; half < 2; ++half) {
-    if (first >= ends[half]) continue;
-    T* folded = inputs.folded_keys[half];
-    std::fill(folded + first * work.width, folded + ends[half] * work.width, T{0});
-    for (std::int64_t c = first; c < ends[half]; ++c) sums[half][c] = folded + c * work.width;
-  }
-  add_to_columns_of_halves(d, plan, piece, work.d_scores, inputs.queries, work.width, sums);
-  for (std::size_t half = 0; half < 2; ++half) {
-    for (std::int64_t c = first; c < ends[half]; ++c) {
+    for (std::int64_t c = folded; c < piece.num_columns; ++c) {
       const std::size_t place = AttentionPlan::halves * static_cast<std::size_t>(piece.column_begin + c) + half;
-      add_row(d, T{1}, sums[half][c], d_keys + plan.column_rows[place] * work.width, work.width);
-      add_row(d, T{1}, sums[half][c], relation_table + plan.column_relations[place] * in.width, in.width);
+      work.relation_rows[half][c] = relation_table + plan.column_relations[place] * in.width;
     }
+    sums[half] = {work.sum_rows[half], work.relation_rows[half], in.width};
   }
+  add_to_columns_of_halves<false>(d, plan, piece, 0, folded, work.d_scores, inputs.queries, work.width, sums);
+  add_to_columns_of_halves<true>(d, plan, piece, folded, piece.num_columns, work.d_scores, inputs.queries, work.width,
+                                 sums);
 }
 
 /// From the gradients of the products of queries and relations to those of both.
@@ -287,13 +306,15 @@ void add_book_gradients(D d, const AttentionPlan& plan, const AttentionPlan::Til
   }
 }
 
-/// Adds the gradients of a window's sources to where the strand collects them, and sets them to zero.
+/// Adds the gradients of a window's sources to where the strand collects them.
 template <class D, typename T = hn::TFromD<D>>
 void flush_window(D d, const AttentionPlan& plan, const AttentionPlan::Window& window, std::int64_t all_heads,
-                  HeadBlock heads, std::int64_t width, T* source, std::int64_t capacity, HeadRows<T> target, T* slots) {
+                  HeadBlock heads, std::int64_t width, const T* source, std::int64_t capacity, HeadRows<T> target,
+                  T* slots) {
   const bool stream = streams_results(plan, all_heads * width * static_cast<std::int64_t>(sizeof(T)));
+  if (!target) return;
   const std::int64_t padded = round_up(width, vector_lanes<T>);
-  const auto flush_at = [&](std::int64_t i) -> const AttentionPlan::Flush& {
+  const auto flush_of = [&](std::int64_t i) -> const AttentionPlan::Flush& {
     return plan.flushes[static_cast<std::size_t>(window.source_begin + i)];
   };
   const auto place_of = [&](const AttentionPlan::Flush& flush, std::int64_t head) {
@@ -301,21 +322,19 @@ void flush_window(D d, const AttentionPlan& plan, const AttentionPlan::Window& w
   };
   constexpr std::int64_t ahead = 8;
   for (std::int64_t i = 0; i < window.num_sources; ++i) {
-    const AttentionPlan::Flush& flush = flush_at(i);
-    if (target && i + ahead < window.num_sources && !flush_at(i + ahead).first) {
-      mp::prefetch_row(place_of(flush_at(i + ahead), heads.first), heads.count * width * std::int64_t{sizeof(T)});
+    const AttentionPlan::Flush& flush = flush_of(i);
+    // What is added to went past the cache when it was written.
+    if (i + ahead < window.num_sources && !flush_of(i + ahead).first) {
+      mp::prefetch_row(place_of(flush_of(i + ahead), heads.first), heads.count * width * std::int64_t{sizeof(T)});
     }
     for (std::int64_t h = 0; h < heads.count; ++h) {
-      T* row = source + (h * capacity + i) * padded;
-      if (target) {
-        T* place = place_of(flush, heads.first + h);
-        if (flush.first) {
-          stream_row(d, stream, T{1}, row, place, width);
-        } else {
-          add_row(d, T{1}, row, place, width);
-        }
+      const T* row = source + (h * capacity + i) * padded;
+      T* place = place_of(flush, heads.first + h);
+      if (flush.first) {
+        stream_row(d, stream, T{1}, row, place, width);
+      } else {
+        add_row(d, T{1}, row, place, width);
       }
-      std::fill(row, row + padded, T{0});
     }
   }
 }
@@ -345,7 +364,8 @@ void backward_of_tile(D d, const AttentionPlan& plan, const AttentionPlan::Range
     add_to_lanes(d, plan, piece, piece.first, work.d_scores, inputs.key_rows, work.width, d_queries);
     add_key_gradients(d, plan, piece, in, inputs, work, d_keys, relation_table);
     find_rows(plan, piece, d_values, work.value_width, work.sum_rows);
-    add_to_columns_of_halves(d, plan, piece, inputs.scores, work.d_outs, work.value_width, work.sum_rows);
+    add_to_columns_of_halves<false>(d, plan, piece, 0, piece.num_columns, inputs.scores, work.d_outs, work.value_width,
+                                    {ColumnSums<T>{work.sum_rows[0]}, ColumnSums<T>{work.sum_rows[1]}});
     if (!mixed) continue;
     for_segments(plan, piece, inputs,
                  [&](std::int64_t column, std::int64_t count, const std::int64_t* places) HWY_ATTR {
@@ -380,6 +400,8 @@ void backward_of_range(const AttentionPlan& plan, const AttentionInputs<T>& in, 
     const AttentionPlan::Window& window = plan.windows[static_cast<std::size_t>(w)];
     inputs.load_keys(d, plan, window, in);
     load_window(d, plan, window, in.v, heads, in.value_width, capacity, work.values);
+    std::fill(work.d_keys, work.d_keys + work.window * work.width, T{0});
+    std::fill(work.d_values, work.d_values + work.window * work.value_width, T{0});
     NextWindow<T> next_window(plan, w + 1, heads, heads.count * (window.piece_end - window.piece_begin));
     for_tiles_of_window(plan, window, heads,
                         [&](std::int32_t begin, std::int32_t end, std::int64_t h, const TileOfHead& next) HWY_ATTR {

@@ -151,7 +151,7 @@ void backward_group(Cpu cpu, const AttentionCall& call, const HeadGroup& group, 
                     const AttentionGradients<T>& gradients, HeadRows<T> delta) {
   const auto rows_backward = [&](const AttentionEdges& to_destinations, const AttentionEdges& to_sources,
                                  bool accumulate) {
-    attention_delta(cpu, call.num_dst, in, gradients.out, gradients.d_out, delta);
+    attention_delta(cpu, *to_destinations.schedule, in, gradients.out, gradients.d_out, delta);
     if (gradients.flow_to_destinations()) attend_rows_backward_to_destinations(cpu, to_destinations, in, gradients);
     if (gradients.flow_to_sources()) attend_rows_backward_to_sources(cpu, to_sources, in, gradients, accumulate);
   };
