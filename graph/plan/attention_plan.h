@@ -46,6 +46,7 @@ struct AttentionPlan {
     std::int32_t num_lanes = 0;
     /// The tile's part of its range's book: blocks book_blocks[block_begin] .. book_blocks[block_end - 1].
     std::int32_t block_begin = 0, block_end = 0;
+    bool whole = false;  ///< one piece has all edges of all its rows
   };
 
   /// A few columns with several relations in a half: that of (column c, lane i), where there is an edge, stands at

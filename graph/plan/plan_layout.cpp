@@ -132,6 +132,8 @@ class Layout {
       AttentionPlan::Piece& piece = plan_.pieces.back();
       piece.first = begin == 0 && first == 0;
       piece.last = end == narrow(tiles_[t].columns.sources.size()) && first + size >= count;
+      AttentionPlan::Tile& tile = plan_.tiles[t];
+      tile.whole = piece.first && piece.last && std::ranges::all_of(tile.partials, [](auto part) { return part < 0; });
     }
   }
 

@@ -215,12 +215,14 @@ HWY_INLINE void pack_lanes(D d, const T* rows, std::int64_t stride, std::int64_t
   }
 }
 
-/// Products of `columns` rows with packed pairs of lanes, as tile_products; without `halves`, high_rows are not read.
+/// Products of `columns` rows with packed pairs of lanes, as products_with_lanes; without `halves`, high_rows are not
+/// read.
 template <std::int64_t columns, bool halves, class D, typename T = hn::TFromD<D>>
 HWY_INLINE void pair_product_block([[maybe_unused]] D d, [[maybe_unused]] const T* HWY_RESTRICT lanes,
                                    [[maybe_unused]] const T* const* low_rows,
                                    [[maybe_unused]] const T* const* high_rows, [[maybe_unused]] std::int64_t width,
-                                   [[maybe_unused]] bool accumulate, [[maybe_unused]] T* sums) {
+                                   [[maybe_unused]] bool accumulate, [[maybe_unused]] T* sums,
+                                   [[maybe_unused]] std::int64_t stride) {
 #if HWY_TARGET != HWY_SCALAR
   using V = hn::Vec<D>;
   const hn::Repartition<double, D> pairs;
@@ -249,12 +251,39 @@ HWY_INLINE void pair_product_block([[maybe_unused]] D d, [[maybe_unused]] const 
   }
 #pragma GCC unroll 16
   for (std::int64_t c = 0; c < columns; ++c) {
-    T* sum = sums + c * tile_lanes;
+    T* sum = sums + c * stride;
     V total = hn::Add(hn::ConcatEven(d, high[c], low[c]), hn::ConcatOdd(d, high[c], low[c]));
     if (accumulate) total = hn::Add(total, hn::LoadU(d, sum));
     hn::StoreU(total, d, sum);
   }
 #endif
+}
+
+/// Products of rows with 16 lanes as pack_lanes leaves them, into sums[row * stride + lane]; width is a multiple of the
+/// vector's, num_rows of column_multiple. The first eight lanes are multiplied with low_rows, the others with
+/// high_rows, which are the same without `halves`.
+template <bool halves, class D, typename T = hn::TFromD<D>>
+HWY_INLINE void products_with_lanes(D d, const T* lanes, const T* const* low_rows, const T* const* high_rows,
+                                    std::int64_t num_rows, std::int64_t width, bool accumulate, T* sums,
+                                    std::int64_t stride) {
+  if constexpr (packs_pairs<T>) {
+    const auto multiply = [&]<std::int64_t count>(std::int64_t c) HWY_ATTR {
+      pair_product_block<count, halves>(d, lanes, low_rows + c, high_rows + c, width, accumulate, sums + c * stride,
+                                        stride);
+    };
+    std::int64_t c = 0;
+    for (; c + 8 <= num_rows; c += 8) multiply.template operator()<8>(c);
+    for (; c < num_rows; c += column_multiple) multiply.template operator()<column_multiple>(c);
+  } else {
+    constexpr std::int64_t of_half = std::max<std::int64_t>(1, tile_vectors<T> / 2);
+    constexpr std::int64_t together = std::min<std::int64_t>(halves ? of_half : tile_vectors<T>, 2);
+    for (std::int64_t v = 0; v < tile_vectors<T>; v += together) {
+      const T* at[together];
+      for (std::int64_t i = 0; i < together; ++i) at[i] = lanes + (v + i) * vector_lanes<T>;
+      products_with_vectors<together>(d, at, v < of_half ? low_rows : high_rows, num_rows, width, accumulate,
+                                      sums + v * vector_lanes<T>, stride);
+    }
+  }
 }
 
 /// Rows for the first eight lanes of a tile, and for the others, one for each column. They are the same except for
@@ -265,46 +294,22 @@ struct ColumnRows {
   std::int64_t halves_begin = 0, halves_end = 0;
 };
 
-/// Products of rows with the 16 lanes of a tile as pack_lanes leaves them, into sums[row * 16 + lane]; width is a
-/// multiple of the vector's, num_rows of column_multiple.
+/// Products of the rows of columns with the 16 lanes of a tile, into sums[column * 16 + lane]; num_columns is a
+/// multiple of column_multiple.
 template <class D, typename T = hn::TFromD<D>>
-HWY_NOINLINE void tile_products(D d, const T* lanes, const ColumnRows<T>& columns, std::int64_t num_rows,
+HWY_NOINLINE void tile_products(D d, const T* lanes, const ColumnRows<T>& columns, std::int64_t num_columns,
                                 std::int64_t width, bool accumulate, T* sums) {
-  const T* const* low_rows = columns.rows[0];
-  const T* const* high_rows = columns.rows[1];
-  const auto multiply_pairs = [&]<bool halves>(std::int64_t begin, std::int64_t end) HWY_ATTR {
-    const auto multiply = [&]<std::int64_t count>(std::int64_t c) HWY_ATTR {
-      pair_product_block<count, halves>(d, lanes, low_rows + c, high_rows + c, width, accumulate,
-                                        sums + c * tile_lanes);
-    };
-    std::int64_t c = begin;
-    for (; c + 8 <= end; c += 8) multiply.template operator()<8>(c);
-    for (; c < end; c += column_multiple) multiply.template operator()<column_multiple>(c);
-  };
-  const auto multiply_vectors = [&]<bool halves>(std::int64_t begin, std::int64_t end) HWY_ATTR {
-    constexpr std::int64_t of_half = std::max<std::int64_t>(1, tile_vectors<T> / 2);
-    constexpr std::int64_t together = std::min<std::int64_t>(halves ? of_half : tile_vectors<T>, 2);
-    for (std::int64_t v = 0; v < tile_vectors<T>; v += together) {
-      const T* at[together];
-      for (std::int64_t i = 0; i < together; ++i) at[i] = lanes + (v + i) * vector_lanes<T>;
-      products_with_vectors<together>(d, at, (v < of_half ? low_rows : high_rows) + begin, end - begin, width,
-                                      accumulate, sums + begin * tile_lanes + v * vector_lanes<T>, tile_lanes);
-    }
-  };
   const auto multiply = [&]<bool halves>(std::int64_t begin, std::int64_t end) HWY_ATTR {
     if (begin >= end) return;
-    if constexpr (packs_pairs<T>) {
-      multiply_pairs.template operator()<halves>(begin, end);
-    } else {
-      multiply_vectors.template operator()<halves>(begin, end);
-    }
+    products_with_lanes<halves>(d, lanes, columns.rows[0] + begin, columns.rows[1] + begin, end - begin, width,
+                                accumulate, sums + begin * tile_lanes, tile_lanes);
   };
   const bool halves = columns.halves_begin < columns.halves_end;
-  const std::int64_t begin = halves ? columns.halves_begin / column_multiple * column_multiple : num_rows;
-  const std::int64_t end = halves ? round_up(columns.halves_end, column_multiple) : num_rows;
+  const std::int64_t begin = halves ? columns.halves_begin / column_multiple * column_multiple : num_columns;
+  const std::int64_t end = halves ? round_up(columns.halves_end, column_multiple) : num_columns;
   multiply.template operator()<false>(0, begin);
   multiply.template operator()<true>(begin, end);
-  multiply.template operator()<false>(end, num_rows);
+  multiply.template operator()<false>(end, num_columns);
 }
 
 /// Where the weights of an entry are: one for each sum, `stride` elements apart.

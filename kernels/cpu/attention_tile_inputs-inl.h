@@ -231,7 +231,7 @@ struct TileInputs {
     }
     has_relations = static_cast<bool>(in.relation_keys);
     book_stride = 2 * margin + most_blocks * AttentionPlan::block_relations;
-    book_size = has_relations ? (range.book_end - range.book_begin) * in.width : 0;
+    book_size = has_relations ? (range.book_end - range.book_begin) * padded_width : 0;
     books = has_relations && in.relation_keys.head_stride != 0 ? heads.count : 1;
     MemoryParts<T> count(nullptr);
     place(count);
@@ -257,21 +257,19 @@ struct TileInputs {
     book = parts.take(books * book_size);
   }
 
-  /// The relations of the range's book, each block of 16 transposed: target[block][i][relation].
+  /// The relations of the range's book, each block of 16 as lanes.
   template <class D>
   void load_book(D d, const AttentionPlan& plan, const AttentionPlan::Range& range, const AttentionInputs<T>& in,
                  std::int64_t head, T* target) const {
     constexpr std::int64_t block = AttentionPlan::block_relations;
     static_assert(block == tile_lanes);
-    const Scratch<T> room(block * 2 * padded_width);
-    T* transposed = room.data() + block * padded_width;
-    for (std::int64_t b = 0; b * block < range.book_end - range.book_begin; ++b) {
+    const Scratch<T> rows(block * padded_width);
+    for (std::int64_t begin = 0; begin < range.book_end - range.book_begin; begin += block) {
       for (std::int64_t r = 0; r < block; ++r) {
-        const std::int64_t relation = plan.book_relations[static_cast<std::size_t>(range.book_begin + b * block + r)];
-        load_row(d, T{1}, in.relation_keys(relation, head), room.data() + r * padded_width, width);
+        const std::int64_t relation = plan.book_relations[static_cast<std::size_t>(range.book_begin + begin + r)];
+        load_row(d, T{1}, in.relation_keys(relation, head), rows.data() + r * padded_width, width);
       }
-      transpose_lanes(d, room.data(), padded_width, padded_width, transposed);
-      std::copy(transposed, transposed + width * block, target + b * block * width);
+      pack_lanes(d, rows.data(), padded_width, padded_width, target + begin * padded_width);
     }
   }
 
@@ -296,24 +294,12 @@ struct TileInputs {
     }
     pack_lanes(d, queries, padded_width, padded_width, lanes);
     if (!has_relations) return;
-    // Two vectors of relations at a time: each element of a query is then used twice.
-    constexpr std::int64_t block = AttentionPlan::block_relations, n = vector_lanes<T>;
+    constexpr std::int64_t block = AttentionPlan::block_relations;
     const T* book_of_head = book + (books == 1 ? 0 : head) * book_size;
-    const std::int64_t vectors = (tile.block_end - tile.block_begin) * block / n;
-    const auto lanes_at = [&](std::int64_t v) {
-      const std::int64_t number = plan.book_blocks[static_cast<std::size_t>(tile.block_begin + v * n / block)];
-      return book_of_head + number * block * width + v * n % block;
-    };
-    std::int64_t v = 0;
-    for (; v + 2 <= vectors; v += 2) {
-      const T* at[2] = {lanes_at(v), lanes_at(v + 1)};
-      products_with_vectors<2>(d, at, query_rows, tile_lanes, width, false, book_products + margin + v * n,
-                               book_stride);
-    }
-    for (; v < vectors; ++v) {
-      const T* at[1] = {lanes_at(v)};
-      products_with_vectors<1>(d, at, query_rows, tile_lanes, width, false, book_products + margin + v * n,
-                               book_stride);
+    for (std::int32_t b = tile.block_begin; b < tile.block_end; ++b) {
+      const T* relations = book_of_head + plan.book_blocks[static_cast<std::size_t>(b)] * block * padded_width;
+      products_with_lanes<false>(d, relations, query_rows, query_rows, tile_lanes, padded_width, false,
+                                 book_products + margin + (b - tile.block_begin) * block, book_stride);
     }
   }
 

@@ -93,7 +93,8 @@ struct TileGradients {
   std::array<T**, 2> relation_rows = {};     ///< and those of relations folded into their keys
 };
 
-/// work.deltas[lane] = sum of out * d_out for each lane, after work.d_outs are there.
+/// work.deltas[lane] = sum of out * d_out for each lane, after work.d_outs are there. Where all edges of a row are at
+/// hand, the sum of p * dp over them is the same, and the results need not be read: see piece_gradients.
 template <class D, typename T = hn::TFromD<D>>
 HWY_INLINE void compute_deltas(D d, const AttentionPlan::Tile& tile, const AttentionInputs<T>& in, std::int64_t head,
                                const AttentionGradients<T>& gradients, const TileGradients<T>& work) {
@@ -136,7 +137,7 @@ void load_tile(D d, const AttentionPlan& plan, const AttentionPlan::Tile& tile, 
       work.log_sums[lane] = std::numeric_limits<T>::infinity();
     }
   }
-  compute_deltas(d, tile, in, head, gradients, work);
+  if (!tile.whole || in.dropout.active()) compute_deltas(d, tile, in, head, gradients, work);
   pack_lanes(d, work.d_outs, work.value_width, work.value_width, work.lanes);
   if (inputs.has_relations) {
     std::fill(work.d_book_products, work.d_book_products + tile_lanes * inputs.book_stride, T{0});
@@ -163,23 +164,34 @@ HWY_INLINE void piece_gradients(D d, const AttentionPlan& plan, const AttentionP
     std::fill(work.kept, work.kept + columns * tile_lanes, T{1});
     drop_weights(d, plan, window, piece, plan.tiles[static_cast<std::size_t>(piece.tile)], in.dropout, head, work.kept);
   }
+  const bool whole = plan.tiles[static_cast<std::size_t>(piece.tile)].whole && !drops;
   for (std::int64_t v = 0; v < tile_vectors<T>; ++v) {
     const std::int64_t lane = v * vector_lanes<T>;
-    const auto log_sum = hn::LoadU(d, work.log_sums + lane), delta = hn::LoadU(d, work.deltas + lane);
+    T* scores = inputs.scores + lane;
+    T* d_scores = work.d_scores + lane;
+    const auto log_sum = hn::LoadU(d, work.log_sums + lane);
+    auto delta = hn::Zero(d);
+    // Where there is no edge, the score and dp may be anything.
     for (std::int64_t c = 0; c < columns; ++c) {
-      T* score = inputs.scores + c * tile_lanes + lane;
-      T* d_score = work.d_scores + c * tile_lanes + lane;
-      // Where there is no edge, the score and dp may be anything.
       const auto mask = mask_of_vector(d, masks[c], v);
-      const auto p = hn::IfThenElseZero(mask, exp_of_small(d, hn::Sub(hn::LoadU(d, score), log_sum)));
-      auto weight = p, dp = hn::LoadU(d, d_score);
+      const auto p = hn::IfThenElseZero(mask, exp_of_small(d, hn::Sub(hn::LoadU(d, scores + c * tile_lanes), log_sum)));
+      const auto dp = hn::IfThenElseZero(mask, hn::LoadU(d, d_scores + c * tile_lanes));
+      delta = hn::MulAdd(p, dp, delta);
+      hn::StoreU(p, d, scores + c * tile_lanes);
+      hn::StoreU(dp, d, d_scores + c * tile_lanes);
+    }
+    if (!whole) delta = hn::LoadU(d, work.deltas + lane);
+    for (std::int64_t c = 0; c < columns; ++c) {
+      const auto p = hn::LoadU(d, scores + c * tile_lanes);
+      auto dp = hn::LoadU(d, d_scores + c * tile_lanes);
       if (drops) {
         const auto kept = hn::LoadU(d, work.kept + c * tile_lanes + lane);
-        weight = hn::Mul(p, kept);
+        hn::StoreU(hn::Mul(p, kept), d, scores + c * tile_lanes);
         dp = hn::Mul(dp, kept);
       }
-      hn::StoreU(weight, d, score);
-      hn::StoreU(hn::IfThenElseZero(mask, hn::Mul(p, hn::Sub(dp, delta))), d, d_score);
+      // p is 0 where there is no edge, but the row's delta may be infinite or NaN.
+      const auto d_score = hn::IfThenElseZero(mask_of_vector(d, masks[c], v), hn::Mul(p, hn::Sub(dp, delta)));
+      hn::StoreU(d_score, d, d_scores + c * tile_lanes);
     }
   }
 }
@@ -357,7 +369,7 @@ void backward_of_tile(D d, const AttentionPlan& plan, const AttentionPlan::Range
   load_tile(d, plan, tile, in, head, gradients, inputs, work);
   next.prefetch(in.q, inputs.heads, in.width);
   next.prefetch(gradients.d_out, inputs.heads, in.value_width);
-  next.prefetch(gradients.out, inputs.heads, in.value_width);
+  if (next.tile != nullptr && !next.tile->whole) next.prefetch(gradients.out, inputs.heads, in.value_width);
   for (std::int32_t p = begin; p < end; ++p) {
     const AttentionPlan::Piece& piece = plan.pieces[static_cast<std::size_t>(p)];
     piece_gradients(d, plan, window, piece, in, head, inputs, work);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <bit>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -178,6 +179,31 @@ TEST(AttentionPlan, PairsSourcesOfOneHalfWithThoseOfTheOther) {
   // Two pieces of a window: 16 rows that have 8 sources each share few with their neighbours.
   const AttentionPlanSummary window = attention_plan_summary(pattern("full", {{"max_distance", 7}}, 512, true));
   EXPECT_GT(window.fill(), 0.5);
+}
+
+TEST(AttentionPlan, TilesAreWholeIfOnePieceHasAllEdgesOfTheirRows) {
+  std::int64_t whole = 0, others = 0;
+  for (const Graph& graph : graphs()) {
+    const AttentionPlan plan = make_attention_plan(graph, false);
+    std::vector<std::int64_t> pieces(plan.tiles.size(), 0), edges(plan.tiles.size(), 0);
+    for (const AttentionPlan::Piece& piece : plan.pieces) {
+      ++pieces[static_cast<std::size_t>(piece.tile)];
+      for (std::int32_t c = 0; c < piece.num_columns; ++c) {
+        edges[static_cast<std::size_t>(piece.tile)] +=
+            std::popcount(plan.column_masks[static_cast<std::size_t>(piece.column_begin + c)]);
+      }
+    }
+    for (std::size_t t = 0; t < plan.tiles.size(); ++t) {
+      std::int64_t degrees = 0;
+      for (std::int32_t lane = 0; lane < plan.tiles[t].num_lanes; ++lane) {
+        degrees += graph.csc().degree(plan.tiles[t].rows[static_cast<std::size_t>(lane)]);
+      }
+      EXPECT_EQ(plan.tiles[t].whole, pieces[t] == 1 && edges[t] == degrees);
+      (plan.tiles[t].whole ? whole : others) += 1;
+    }
+  }
+  EXPECT_GT(whole, 0);
+  EXPECT_GT(others, 0);
 }
 
 TEST(AttentionPlan, EveryStrandStartsEverySumOnce) {

@@ -182,6 +182,24 @@ TEST(GraphAttentionTiles, KeepNaNAndInfinityFromThoseWhoDoNotAttendToThem) {
   }
 }
 
+TEST(GraphAttentionTiles, KeepGradientsThatAreNotNumbersFromKeysOfOtherRows) {
+  const Graph graph = pattern("bpt", {{"k", 4}}, 200, true);
+  const std::int64_t poisoned = 100;
+  AttentionCase c = tile_case(graph, DType::float32, {1, 16, 16}, true);
+  std::vector<float> values(static_cast<std::size_t>(graph.num_dst() * 16), 1.0f);
+  std::fill_n(values.begin() + poisoned * 16, 16, NAN);
+  c.k.set_requires_grad(true);
+  attend(c).backward({.gradient = Tensor::from_vector(values, {graph.num_dst(), 1, 16})});
+  std::vector<bool> attended(static_cast<std::size_t>(graph.num_src()), false);
+  for (std::size_t e = 0; e < graph.coo().src.size(); ++e) {
+    if (graph.coo().dst[e] == poisoned) attended[static_cast<std::size_t>(graph.coo().src[e])] = true;
+  }
+  const auto elements = c.k.grad().to_vector<float>();
+  for (std::size_t i = 0; i < elements.size(); ++i) {
+    ASSERT_EQ(std::isnan(elements[i]), static_cast<bool>(attended[i / 16])) << "source " << i / 16;
+  }
+}
+
 TEST(GraphAttentionTiles, SurviveScoresOfTenThousand) {
   AttentionCase c = tile_case(pattern("bpt", {{"k", 4}}, 200, true), DType::float32, {2, 8, 8}, true);
   for (const double scale : {1e4, -1e4}) {
