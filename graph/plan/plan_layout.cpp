@@ -14,7 +14,7 @@ std::int32_t narrow(std::size_t i) { return static_cast<std::int32_t>(i); }
 /// Sources of a window, at most: keys and values of one head and width 64 then take half a megabyte. Ranges of tiles
 /// with few columns stop earlier, so that several heads fit into the cache together.
 constexpr std::int64_t window_capacity = 1024;
-constexpr std::int64_t least_window = 256;
+constexpr std::int64_t least_window = 512;
 constexpr std::int64_t window_tiles = 2;  ///< a window has room for the columns of so many tiles that share nothing
 /// A range ends at so many lanes: work for one task.
 constexpr std::int64_t range_lanes = 1024;
