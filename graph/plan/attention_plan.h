@@ -36,6 +36,8 @@ struct AttentionPlan {
   static constexpr std::int32_t groups = lanes / group_lanes;
   /// Relations of a book that are computed together.
   static constexpr std::int32_t block_relations = 16;
+  /// Columns whose scores are held at once, at most.
+  static constexpr std::int32_t piece_columns = 128;
   /// Columns whose relations are looked up in the book together, at most.
   static constexpr std::int32_t segment_columns = 8;
 

@@ -18,8 +18,6 @@ constexpr std::int64_t least_window = 512;
 constexpr std::int64_t window_tiles = 2;  ///< a window has room for the columns of so many tiles that share nothing
 /// A range ends at so many lanes: work for one task.
 constexpr std::int64_t range_lanes = 1024;
-/// Columns whose scores are held at once.
-constexpr std::int64_t piece_columns = 128;
 /// Independent parts of the backward pass, fewer if their gradients of shared sources took too much memory.
 constexpr std::int64_t most_strands = 8;
 constexpr std::int64_t most_slots_per_source = 3;
@@ -124,7 +122,7 @@ class Layout {
     if (begin == end) return;
     const ColumnPairs pairs = pair_columns(tiles_[t].columns, tiles_[t].relations, begin, end);
     const auto count = static_cast<std::int64_t>(pairs.columns.size()),
-               parts = (count + piece_columns - 1) / piece_columns;
+               parts = (count + AttentionPlan::piece_columns - 1) / AttentionPlan::piece_columns;
     const std::int64_t size = ((count + parts - 1) / parts + 3) / 4 * 4;
     for (std::int64_t first = 0; first < count; first += size) {
       add_piece(t, pairs, static_cast<std::int32_t>(first), static_cast<std::int32_t>(std::min(count, first + size)),

@@ -214,7 +214,8 @@ class MemoryParts {
 /// What the scores of tiles are computed from: keys of the window for some heads, and the queries of one tile and head.
 template <typename T>
 struct TileInputs {
-  static constexpr std::int64_t most_columns = 132;   ///< of a piece, filled up to a multiple of column_multiple
+  /// Of a piece, filled up to a multiple of column_multiple.
+  static constexpr std::int64_t most_columns = AttentionPlan::piece_columns + column_multiple;
   static constexpr std::int64_t margin = tile_lanes;  ///< before and after the products of a lane with the book
 
   template <class D>
@@ -425,30 +426,6 @@ HWY_INLINE bool add_mixed_relations(D d, const AttentionPlan& plan, const Attent
   std::fill(tile.scores + piece.fold_begin * tile_lanes,
             tile.scores + round_up(piece.num_columns, column_multiple) * tile_lanes, T{0});
   return true;
-}
-
-/// sums[lane] += sum over columns of weights[column * 16 + lane] * rows[half][column], for each group of lanes over the
-/// columns that it uses, where half is that of the lane. Rows and sums have `width` elements, a multiple of the
-/// vector's.
-template <class D, typename T = hn::TFromD<D>>
-HWY_NOINLINE void add_to_lanes(D d, const AttentionPlan& plan, const AttentionPlan::Piece& piece, bool from_zero,
-                               const T* weights, std::array<const T**, 2> rows_of_halves, std::int64_t width, T* sums) {
-  constexpr std::int64_t lanes = AttentionPlan::group_lanes;
-  for (std::int64_t g = 0; g < AttentionPlan::groups; ++g) {
-    const std::int64_t begin = piece.group_begin[static_cast<std::size_t>(g)],
-                       end = piece.group_begin[static_cast<std::size_t>(g) + 1];
-    const std::uint16_t* columns = plan.group_columns.data() + begin;
-    const T* const* rows = rows_of_halves[static_cast<std::size_t>(g * lanes / (tile_lanes / 2))];
-    const T* group_weights = weights + g * lanes;
-    T* group_sums = sums + g * lanes * width;
-    weighted_sums<lanes>(
-        d, from_zero, end - begin, width,
-        [&](std::int64_t e) HWY_ATTR {
-          return Weights<T>{group_weights + columns[e] * tile_lanes, 1};
-        },
-        [&](std::int64_t e) HWY_ATTR { return rows[columns[e]]; },
-        [&](std::int64_t lane) HWY_ATTR { return group_sums + lane * width; });
-  }
 }
 
 /// Drops weights of one head: sets them to 0 or scales them.

@@ -13,6 +13,7 @@
 
 #include "kernels/cpu/attention_tile-inl.h"
 #include "kernels/cpu/attention_tile_inputs-inl.h"
+#include "kernels/cpu/attention_tile_sums-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace bough::HWY_NAMESPACE {

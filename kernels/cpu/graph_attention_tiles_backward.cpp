@@ -1,5 +1,4 @@
 #include <array>
-#include <bit>
 #include <cmath>
 
 #include "bough/core/parallel.h"
@@ -13,6 +12,7 @@
 
 #include "kernels/cpu/attention_tile-inl.h"
 #include "kernels/cpu/attention_tile_inputs-inl.h"
+#include "kernels/cpu/attention_tile_sums-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace bough::HWY_NAMESPACE {
@@ -194,78 +194,6 @@ HWY_INLINE void piece_gradients(D d, const AttentionPlan& plan, const AttentionP
       hn::StoreU(d_score, d, d_scores + c * tile_lanes);
     }
   }
-}
-
-/// Where columns add their gradients.
-template <typename T>
-struct ColumnSums {
-  T* const* rows;                   ///< of the keys or values
-  T* const* relations = nullptr;    ///< besides, of the relations folded into the keys, unless null
-  std::int64_t relation_width = 0;  ///< elements of the latter
-};
-
-/// sums[column] += sum over lanes of weights[column * 16 + lane] * rows[lane], four columns at a time over the lanes
-/// that any of them has.
-template <bool with_relations, class D, typename T = hn::TFromD<D>>
-HWY_NOINLINE void add_to_columns(D d, const std::uint16_t* masks, std::int64_t columns, const T* weights, const T* rows,
-                                 std::int64_t width, const ColumnSums<T>& sums) {
-  constexpr std::int64_t together = 4;
-  std::int64_t c = 0;
-  const auto add = [&]<std::int64_t count>(std::integral_constant<std::int64_t, count>) HWY_ATTR {
-    std::uint32_t mask = 0;
-    for (std::int64_t i = 0; i < count; ++i) mask |= masks[c + i];
-    if (mask == 0) return;
-    const std::int64_t first = std::countr_zero(mask), last = 32 - std::countl_zero(mask);
-    const T* from = weights + c * tile_lanes + first;
-    const T* first_row = rows + first * width;
-    const auto weights_of = [&](std::int64_t lane) HWY_ATTR { return Weights<T>{from + lane, tile_lanes}; };
-    const auto row_of = [&](std::int64_t lane) HWY_ATTR { return first_row + lane * width; };
-    const auto sum_of = [&](std::int64_t i) HWY_ATTR { return sums.rows[c + i]; };
-    if constexpr (with_relations) {
-      weighted_sums<count>(d, true, last - first, width, weights_of, row_of, sum_of,
-                           [&](std::int64_t r, std::int64_t i, hn::Vec<D> v) HWY_ATTR {
-                             T* place = sum_of(r) + i;
-                             hn::StoreU(hn::Add(hn::LoadU(d, place), v), d, place);
-                             T* also = sums.relations[c + r] + i;
-                             if (i + vector_lanes<T> <= sums.relation_width) {
-                               hn::StoreU(hn::Add(hn::LoadU(d, also), v), d, also);
-                             } else {
-                               const auto rest = hn::FirstN(d, static_cast<std::size_t>(sums.relation_width - i));
-                               hn::BlendedStore(hn::Add(hn::MaskedLoad(rest, d, also), v), rest, d, also);
-                             }
-                           });
-    } else {
-      weighted_sums<count>(d, false, last - first, width, weights_of, row_of, sum_of);
-    }
-  };
-  for (; c + together <= columns; c += together) add(std::integral_constant<std::int64_t, together>());
-  for (; c < columns; ++c) add(std::integral_constant<std::int64_t, 1>());
-}
-
-/// The same for the columns [begin, end) of a piece, which have sums for each half of the lanes.
-template <bool with_relations, class D, typename T = hn::TFromD<D>>
-HWY_INLINE void add_to_columns_of_halves(D d, const AttentionPlan& plan, const AttentionPlan::Piece& piece,
-                                         std::int64_t begin, std::int64_t end, const T* weights, const T* rows,
-                                         std::int64_t width, const std::array<ColumnSums<T>, 2>& sums) {
-  const std::uint16_t* masks = plan.column_masks.data() + piece.column_begin;
-  const auto add = [&](std::int64_t first, std::int64_t last, const std::uint16_t* of_lanes,
-                       ColumnSums<T> to) HWY_ATTR {
-    if (first >= last) return;
-    to.rows += first;
-    if (with_relations) to.relations += first;
-    add_to_columns<with_relations>(d, of_lanes + first, last - first, weights + first * tile_lanes, rows, width, to);
-  };
-  const std::int64_t halves_begin = std::clamp<std::int64_t>(piece.halves_begin, begin, end),
-                     halves_end = std::clamp<std::int64_t>(piece.halves_end, begin, end);
-  add(begin, halves_begin, masks, sums[0]);
-  for (std::size_t half = 0; half < 2; ++half) {
-    std::uint16_t of_half[TileInputs<T>::most_columns];
-    for (std::int64_t c = halves_begin; c < halves_end; ++c) {
-      of_half[c] = static_cast<std::uint16_t>(masks[c] & (half == 0 ? 0x00ffu : 0xff00u));
-    }
-    add(halves_begin, halves_end, of_half, sums[half]);
-  }
-  add(halves_end, end, masks, sums[0]);
 }
 
 /// Gradients of keys, and of relations that are folded into keys.
