@@ -83,9 +83,9 @@ struct RelationTables {
 template <typename T>
 struct AttentionGradients {
   HeadRows<const T> d_out;
-  HeadRows<const T> out;  ///< the result of forward; only for tiles, which compute `delta` themselves
+  HeadRows<const T> out;  ///< the result of forward
   HeadRows<const Computed<T>> log_sum;
-  HeadRows<const Computed<T>> delta;  ///< sum of out * d_out for each destination and head
+  HeadRows<const Computed<T>> delta;  ///< sum of out * d_out; on the CPU only of destinations that are in no tile
   HeadRows<T> q;
   HeadRows<Computed<T>> k, v;
   RelationTables<Computed<T>> relations;

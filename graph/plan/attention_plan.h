@@ -31,6 +31,7 @@ namespace bough {
 struct AttentionPlan {
   static constexpr std::int32_t lanes = 16;
   static constexpr std::int32_t halves = 2, half_lanes = lanes / halves;
+  static constexpr std::array<std::uint16_t, halves> lanes_of_half = {0x00ff, 0xff00};
   /// Lanes whose weighted sums are computed together, each group over the columns that it uses.
   static constexpr std::int32_t group_lanes = 4;
   static constexpr std::int32_t groups = lanes / group_lanes;
@@ -51,9 +52,9 @@ struct AttentionPlan {
     bool whole = false;  ///< one piece has all edges of all its rows
   };
 
-  /// A few columns with several relations in a half: that of (column c, lane i), where there is an edge, stands at
-  /// bases[base_begin + i] + c - column_begin of the tile's part of the book. Where a lane has no edge this may be up
-  /// to segment_columns places before or after that part.
+  /// A few columns whose halves may have several relations: that of (column c, lane i), where there is an edge, stands
+  /// at bases[base_begin + i] + c - column_begin of the tile's part of the book. Where a lane has no edge this may be
+  /// up to segment_columns places before or after that part.
   struct Segment {
     std::int32_t column_begin = 0, column_end = 0;  ///< inside the piece
     std::int32_t base_begin = 0;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "graph/plan/attention_plan.h"
+
 namespace bough {
 namespace {
 
@@ -13,7 +15,8 @@ struct Arrangement {
   std::vector<std::int32_t> low, high;                       ///< used by one half only, not paired yet
 
   void add(std::int32_t column, std::uint16_t mask, bool same_relation) {
-    const bool in_low = (mask & 0x00ffu) != 0, in_high = (mask & 0xff00u) != 0;
+    const bool in_low = (mask & AttentionPlan::lanes_of_half[0]) != 0;
+    const bool in_high = (mask & AttentionPlan::lanes_of_half[1]) != 0;
     if (in_low && in_high) {
       (same_relation ? singles : halves).push_back({column, column});
     } else {

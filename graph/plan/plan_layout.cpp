@@ -152,8 +152,9 @@ class Layout {
         plan_.column_rows.push_back(
             static_cast<std::uint16_t>(place_[index(tile.columns.sources[index(column)])] - window_first));
       }
-      plan_.column_masks.push_back(static_cast<std::uint16_t>((tile.columns.masks[index(low)] & 0x00ffu) |
-                                                              (tile.columns.masks[index(high)] & 0xff00u)));
+      plan_.column_masks.push_back(
+          static_cast<std::uint16_t>((tile.columns.masks[index(low)] & AttentionPlan::lanes_of_half[0]) |
+                                     (tile.columns.masks[index(high)] & AttentionPlan::lanes_of_half[1])));
       if (!plan_.with_relations) continue;
       const bool folded = c >= pairs.fold_begin;
       plan_.column_relations.push_back(folded ? tile.relations.column_relations[index(low)][0] : -1);

@@ -4,6 +4,8 @@
 #include <functional>
 #include <utility>
 
+#include "graph/plan/attention_plan.h"
+
 namespace bough {
 namespace {
 
@@ -11,7 +13,8 @@ std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 constexpr std::int32_t lanes = DraftTile::most_lanes;
 constexpr std::int32_t absent = -1;
-/// Folded columns between mixed ones are treated as mixed if they are fewer: a segment of its own costs more.
+/// Folded columns between mixed ones are treated as mixed if they are fewer: the segment that they would cut in two
+/// costs more.
 constexpr std::int32_t least_folded_columns = 4;
 
 /// relations[column * lanes + lane], absent where there is no edge.
@@ -143,11 +146,12 @@ std::int32_t place_word(std::span<const std::int32_t> part, std::vector<std::vec
 
 double tile_cost(const TileCosts& costs, const DraftTile& tile, const TileColumns& columns,
                  const TileRelations& relations) {
+  // As if every column of one half found one of the other; some of another kind, or in another window, do not.
   std::int64_t products = 0, only_low = 0, only_high = 0;
   for (const std::vector<std::int32_t>& word : relations.words) products += static_cast<std::int64_t>(word.size());
   for (const std::uint16_t mask : columns.masks) {
-    only_low += (mask & 0xff00u) == 0;
-    only_high += (mask & 0xffu) == 0;
+    only_low += (mask & AttentionPlan::lanes_of_half[1]) == 0;
+    only_high += (mask & AttentionPlan::lanes_of_half[0]) == 0;
   }
   const std::int64_t in_halves = std::ranges::count_if(
       relations.column_relations, [](const auto& of_halves) { return of_halves[0] != of_halves[1]; });

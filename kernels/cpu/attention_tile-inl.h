@@ -312,16 +312,6 @@ HWY_NOINLINE void tile_products(D d, const T* lanes, const ColumnRows<T>& column
   multiply.template operator()<false>(end, num_columns);
 }
 
-/// e^x for x far from overflow, also -infinity; results too small for a normal number are 0, NaN stays NaN.
-template <class D, class V = hn::Vec<D>>
-HWY_INLINE V exp_of_small(D d, V x) {
-  using T = hn::TFromD<D>;
-  const auto vanishes = hn::Lt(x, hn::Set(d, static_cast<T>(sizeof(T) == 4 ? -87.0 : -708.0)));
-  const auto reduced = simd::reduce_for_exp(d, hn::IfThenZeroElse(vanishes, x));
-  const V power = simd::power_of_two(d, reduced.n);
-  return hn::IfThenZeroElse(vanishes, hn::MulAdd(reduced.expm1_r, power, power));
-}
-
 /// The lanes of a mask that one of the tile's vectors holds.
 template <class D, typename T = hn::TFromD<D>>
 HWY_INLINE hn::Mask<D> mask_of_vector(D d, std::uint16_t mask, std::int64_t vector) {

@@ -110,18 +110,22 @@ bool load_window(D d, const AttentionPlan& plan, const AttentionPlan::Window& wi
   return hn::AllTrue(d, hn::Eq(zeros, hn::Zero(d)));
 }
 
-/// Asks for the keys and values of the window that comes next, a few whenever a tile of this one is done: loading it
-/// would wait for memory while nothing is computed.
+/// Asks for the keys and values of the window that comes next, a few at a time while tiles of this one are computed:
+/// loading it would wait for memory while nothing is computed.
 template <typename T>
 class NextWindow {
  public:
-  /// `tiles`: how often prefetch_some will be called. A window that does not exist is fine.
-  NextWindow(const AttentionPlan& plan, std::int64_t window, HeadBlock heads, std::int64_t tiles) : heads_(heads) {
+  /// How often prefetch_some is called for each piece and head of the window at hand.
+  static constexpr std::int64_t times_per_piece = 3;
+
+  /// `pieces`: of the window at hand, for each head. A next window that does not exist is fine.
+  NextWindow(const AttentionPlan& plan, std::int64_t window, HeadBlock heads, std::int64_t pieces) : heads_(heads) {
     if (window >= static_cast<std::int64_t>(plan.windows.size())) return;
     const AttentionPlan::Window& next = plan.windows[static_cast<std::size_t>(window)];
     sources_ = plan.window_sources.data() + next.source_begin;
     count_ = next.num_sources;
-    each_ = (count_ + tiles - 1) / tiles;
+    const std::int64_t times = times_per_piece * pieces;
+    each_ = (count_ + times - 1) / times;
   }
 
   HWY_INLINE void prefetch_some(const AttentionInputs<T>& in) {
@@ -214,9 +218,9 @@ class MemoryParts {
 /// What the scores of tiles are computed from: keys of the window for some heads, and the queries of one tile and head.
 template <typename T>
 struct TileInputs {
-  /// Of a piece, filled up to a multiple of column_multiple.
-  static constexpr std::int64_t most_columns = AttentionPlan::piece_columns + column_multiple;
-  static constexpr std::int64_t margin = tile_lanes;  ///< before and after the products of a lane with the book
+  static constexpr std::int64_t most_columns = AttentionPlan::piece_columns;
+  static_assert(most_columns % column_multiple == 0);  // columns are filled up to a multiple
+  static constexpr std::int64_t margin = tile_lanes;   ///< before and after the products of a lane with the book
 
   template <class D>
   TileInputs(D d, const AttentionPlan& plan, const AttentionPlan::Range& range, const AttentionInputs<T>& in,
@@ -320,8 +324,7 @@ struct TileInputs {
     };
     for (std::int64_t c = piece.fold_begin; c < piece.halves_end; ++c) fold(c, 1);
     for (std::int64_t c = piece.fold_begin; c < piece.num_columns; ++c) fold(c, 0);
-    const std::int64_t folded = std::max(piece.fold_begin, piece.halves_end);
-    std::copy(key_rows[0] + folded, key_rows[0] + piece.num_columns, key_rows[1] + folded);
+    std::copy(key_rows[0] + piece.halves_end, key_rows[0] + piece.num_columns, key_rows[1] + piece.halves_end);
   }
 
   /// Products of the lanes with the keys of the piece, into the scores.

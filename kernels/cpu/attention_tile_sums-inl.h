@@ -132,7 +132,6 @@ HWY_NOINLINE void add_to_columns(D d, const std::uint16_t* masks, std::int64_t c
   const auto add = [&]<std::int64_t count>(std::integral_constant<std::int64_t, count>) HWY_ATTR {
     std::uint32_t mask = 0;
     for (std::int64_t i = 0; i < count; ++i) mask |= masks[c + i];
-    if (mask == 0) return;
     const std::int64_t first = std::countr_zero(mask), last = 32 - std::countl_zero(mask);
     const T* from = weights + c * tile_lanes + first;
     const T* first_row = rows + first * width;
@@ -147,9 +146,10 @@ HWY_NOINLINE void add_to_columns(D d, const std::uint16_t* masks, std::int64_t c
                              T* also = sums.relations[c + r] + i;
                              if (i + vector_lanes<T> <= sums.relation_width) {
                                hn::StoreU(hn::Add(hn::LoadU(d, also), v), d, also);
-                             } else {
-                               const auto rest = hn::FirstN(d, static_cast<std::size_t>(sums.relation_width - i));
-                               hn::BlendedStore(hn::Add(hn::MaskedLoad(rest, d, also), v), rest, d, also);
+                             } else {  // what follows may be another task's
+                               T rest[vector_lanes<T>];
+                               hn::StoreU(v, d, rest);
+                               for (std::int64_t j = 0; i + j < sums.relation_width; ++j) also[j] += rest[j];
                              }
                            });
     } else {
@@ -170,7 +170,7 @@ HWY_INLINE void add_to_columns_of_halves(D d, const AttentionPlan& plan, const A
                        ColumnSums<T> to) HWY_ATTR {
     if (first >= last) return;
     to.rows += first;
-    if (with_relations) to.relations += first;
+    if constexpr (with_relations) to.relations += first;
     add_to_columns<with_relations>(d, of_lanes + first, last - first, weights + first * tile_lanes, rows, width, to);
   };
   const std::int64_t halves_begin = std::clamp<std::int64_t>(piece.halves_begin, begin, end),
@@ -179,7 +179,7 @@ HWY_INLINE void add_to_columns_of_halves(D d, const AttentionPlan& plan, const A
   for (std::size_t half = 0; half < 2; ++half) {
     std::uint16_t of_half[AttentionPlan::piece_columns];
     for (std::int64_t c = halves_begin; c < halves_end; ++c) {
-      of_half[c] = static_cast<std::uint16_t>(masks[c] & (half == 0 ? 0x00ffu : 0xff00u));
+      of_half[c] = static_cast<std::uint16_t>(masks[c] & AttentionPlan::lanes_of_half[half]);
     }
     add(halves_begin, halves_end, of_half, sums[half]);
   }

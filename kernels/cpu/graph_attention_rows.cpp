@@ -227,7 +227,8 @@ template <typename T>
 void attention_delta(Cpu, const RowSchedule& rows, const AttentionInputs<T>& in, HeadRows<const T> out,
                      HeadRows<const T> d_out, HeadRows<T> delta) {
   const RowFunctions<T> functions = row_functions<T>();
-  parallel_chunks(static_cast<std::int64_t>(rows.pieces.size()), pieces_per_task(in),
+  // A piece has one row at least.
+  parallel_chunks(static_cast<std::int64_t>(rows.pieces.size()), rows_per_chunk(in.heads * in.value_width),
                   [&](std::int64_t first, std::int64_t last) {
                     for (std::int64_t i = first; i < last; ++i) {
                       const RowPiece& piece = rows.pieces[static_cast<std::size_t>(i)];

@@ -60,13 +60,13 @@ HWY_INLINE void exponentiate(D d, std::int64_t columns, const std::uint16_t* mas
     auto total = hn::Zero(d);
     for (std::int64_t c = 0; c < columns; ++c) {
       T* place = scores + c * tile_lanes + lane;
-      const auto p =
-          hn::IfThenElseZero(mask_of_vector(d, masks[c], v), exp_of_small(d, hn::Sub(hn::LoadU(d, place), base)));
+      const auto p = hn::IfThenElseZero(mask_of_vector(d, masks[c], v),
+                                        simd::exp_of_nonpositive(d, hn::Sub(hn::LoadU(d, place), base)));
       total = hn::Add(total, p);
       hn::StoreU(p, d, place);
     }
     if (!first) {
-      const auto factor = exp_of_small(d, hn::Sub(hn::LoadU(d, state.top + lane), base));
+      const auto factor = simd::exp_of_nonpositive(d, hn::Sub(hn::LoadU(d, state.top + lane), base));
       total = hn::MulAdd(factor, hn::LoadU(d, state.total + lane), total);
       T factors[vector_lanes<T>];
       hn::StoreU(factor, d, factors);
@@ -180,7 +180,6 @@ void attend_tile(D d, const AttentionPlan& plan, const AttentionPlan::Window& wi
   const T* values = work.values.data() + h * tile.window_capacity * value_width;
   tile.load_queries(d, plan, lanes, in, h);
   next.prefetch(in.q, tile.heads, in.width);
-  next_window.prefetch_some(in);
   for (std::int32_t p = begin; p < end; ++p) {
     const AttentionPlan::Piece& piece = plan.pieces[static_cast<std::size_t>(p)];
     HWY_ALIGN T top[tile_lanes];
@@ -203,6 +202,7 @@ void attend_tile(D d, const AttentionPlan& plan, const AttentionPlan::Window& wi
       if (piece.first) std::fill(state.sums, state.sums + tile_lanes * value_width, T{0});
       add_values_of_edges(d, plan, piece, tile.scores, values, value_width, state.sums);
     }
+    next_window.prefetch_some(in);
   }
   if (plan.pieces[static_cast<std::size_t>(end) - 1].last) {
     finish_tile(d, lanes, in, head, state, value_width, partials, result, work.stream);
@@ -223,7 +223,7 @@ void attend_range(const AttentionPlan& plan, const AttentionInputs<T>& in, const
         load_window(d, plan, window, in.v, heads, in.value_width, work.tile.window_capacity, work.values.data());
     const bool last = w + 1 == range.window_end, again = next.range == task.range;
     NextWindow<T> next_window(plan, last && again ? range.window_begin : w + 1, last ? next.heads : heads,
-                              3 * heads.count * (window.piece_end - window.piece_begin));
+                              heads.count * (window.piece_end - window.piece_begin));
     for_tiles_of_window(
         plan, window, heads,
         [&](std::int32_t begin, std::int32_t end, std::int64_t h, const TileOfHead& next_tile) HWY_ATTR {

@@ -93,14 +93,20 @@ struct TileGradients {
   std::array<T**, 2> relation_rows = {};     ///< and those of relations folded into their keys
 };
 
-/// work.deltas[lane] = sum of out * d_out for each lane, after work.d_outs are there. Where all edges of a row are at
-/// hand, the sum of p * dp over them is the same, and the results need not be read: see piece_gradients.
+/// Where all edges of its rows are at hand, the sum of p * dp over them is that of out * d_out, and the results need
+/// not be read.
+template <typename T>
+HWY_INLINE bool needs_results(const AttentionPlan::Tile& tile, const AttentionInputs<T>& in) {
+  return !tile.whole || in.dropout.active();
+}
+
+/// work.deltas[lane] = sum of out * d_out for each lane, after work.d_outs are there.
 template <class D, typename T = hn::TFromD<D>>
 HWY_INLINE void compute_deltas(D d, const AttentionPlan::Tile& tile, const AttentionInputs<T>& in, std::int64_t head,
                                const AttentionGradients<T>& gradients, const TileGradients<T>& work) {
   constexpr std::int64_t n = vector_lanes<T>;
   const std::int64_t whole = in.value_width / n * n;
-  const auto rest = hn::FirstN(d, static_cast<std::size_t>(in.value_width - whole));
+  T rest[n] = {};
   for (std::int64_t lane = 0; lane < tile_lanes; lane += n) {
     hn::Vec<D> sums[n];
     for (std::int64_t j = 0; j < n; ++j) {
@@ -112,7 +118,8 @@ HWY_INLINE void compute_deltas(D d, const AttentionPlan::Tile& tile, const Atten
         sums[j] = hn::MulAdd(hn::LoadU(d, out + i), hn::LoadU(d, d_out + i), sums[j]);
       }
       if (whole == in.value_width) continue;
-      sums[j] = hn::MulAdd(hn::MaskedLoad(rest, d, out + whole), hn::LoadU(d, d_out + whole), sums[j]);
+      std::copy(out + whole, out + in.value_width, rest);
+      sums[j] = hn::MulAdd(hn::LoadU(d, rest), hn::LoadU(d, d_out + whole), sums[j]);
     }
     transpose_square(d, sums);
     for (std::int64_t j = 1; j < n; ++j) sums[0] = hn::Add(sums[0], sums[j]);
@@ -137,7 +144,7 @@ void load_tile(D d, const AttentionPlan& plan, const AttentionPlan::Tile& tile, 
       work.log_sums[lane] = std::numeric_limits<T>::infinity();
     }
   }
-  if (!tile.whole || in.dropout.active()) compute_deltas(d, tile, in, head, gradients, work);
+  if (needs_results(tile, in)) compute_deltas(d, tile, in, head, gradients, work);
   pack_lanes(d, work.d_outs, work.value_width, work.value_width, work.lanes);
   if (inputs.has_relations) {
     std::fill(work.d_book_products, work.d_book_products + tile_lanes * inputs.book_stride, T{0});
@@ -164,7 +171,7 @@ HWY_INLINE void piece_gradients(D d, const AttentionPlan& plan, const AttentionP
     std::fill(work.kept, work.kept + columns * tile_lanes, T{1});
     drop_weights(d, plan, window, piece, plan.tiles[static_cast<std::size_t>(piece.tile)], in.dropout, head, work.kept);
   }
-  const bool whole = plan.tiles[static_cast<std::size_t>(piece.tile)].whole && !drops;
+  const bool knows_deltas = needs_results(plan.tiles[static_cast<std::size_t>(piece.tile)], in);
   for (std::int64_t v = 0; v < tile_vectors<T>; ++v) {
     const std::int64_t lane = v * vector_lanes<T>;
     T* scores = inputs.scores + lane;
@@ -174,13 +181,14 @@ HWY_INLINE void piece_gradients(D d, const AttentionPlan& plan, const AttentionP
     // Where there is no edge, the score and dp may be anything.
     for (std::int64_t c = 0; c < columns; ++c) {
       const auto mask = mask_of_vector(d, masks[c], v);
-      const auto p = hn::IfThenElseZero(mask, exp_of_small(d, hn::Sub(hn::LoadU(d, scores + c * tile_lanes), log_sum)));
+      const auto p = hn::IfThenElseZero(
+          mask, simd::exp_of_nonpositive(d, hn::Sub(hn::LoadU(d, scores + c * tile_lanes), log_sum)));
       const auto dp = hn::IfThenElseZero(mask, hn::LoadU(d, d_scores + c * tile_lanes));
       delta = hn::MulAdd(p, dp, delta);
       hn::StoreU(p, d, scores + c * tile_lanes);
       hn::StoreU(dp, d, d_scores + c * tile_lanes);
     }
-    if (!whole) delta = hn::LoadU(d, work.deltas + lane);
+    if (knows_deltas) delta = hn::LoadU(d, work.deltas + lane);
     for (std::int64_t c = 0; c < columns; ++c) {
       const auto p = hn::LoadU(d, scores + c * tile_lanes);
       auto dp = hn::LoadU(d, d_scores + c * tile_lanes);
@@ -283,7 +291,7 @@ void flush_window(D d, const AttentionPlan& plan, const AttentionPlan::Window& w
 template <class D, typename T = hn::TFromD<D>>
 void backward_of_tile(D d, const AttentionPlan& plan, const AttentionPlan::Range& range,
                       const AttentionPlan::Window& window, std::int32_t begin, std::int32_t end,
-                      const AttentionInputs<T>& in, std::int64_t h, const TileOfHead& next,
+                      const AttentionInputs<T>& in, std::int64_t h, const TileOfHead& next, NextWindow<T>& next_window,
                       const AttentionGradients<T>& gradients, const TileCollections<T>& collect,
                       const TileInputs<T>& inputs, const TileGradients<T>& work, T* relation_table) {
   const std::int32_t number = plan.pieces[static_cast<std::size_t>(begin)].tile;
@@ -297,12 +305,15 @@ void backward_of_tile(D d, const AttentionPlan& plan, const AttentionPlan::Range
   load_tile(d, plan, tile, in, head, gradients, inputs, work);
   next.prefetch(in.q, inputs.heads, in.width);
   next.prefetch(gradients.d_out, inputs.heads, in.value_width);
-  if (next.tile != nullptr && !next.tile->whole) next.prefetch(gradients.out, inputs.heads, in.value_width);
+  if (next.tile != nullptr && needs_results(*next.tile, in)) next.prefetch(gradients.out, inputs.heads, in.value_width);
   for (std::int32_t p = begin; p < end; ++p) {
     const AttentionPlan::Piece& piece = plan.pieces[static_cast<std::size_t>(p)];
     piece_gradients(d, plan, window, piece, in, head, inputs, work);
+    next_window.prefetch_some(in);
     add_to_lanes(d, plan, piece, piece.first, work.d_scores, inputs.key_rows, work.width, d_queries);
+    next_window.prefetch_some(in);
     add_key_gradients(d, plan, piece, in, inputs, work, d_keys, relation_table);
+    next_window.prefetch_some(in);
     find_rows(plan, piece, d_values, work.value_width, work.sum_rows);
     add_to_columns_of_halves<false>(d, plan, piece, 0, piece.num_columns, inputs.scores, work.d_outs, work.value_width,
                                     {ColumnSums<T>{work.sum_rows[0]}, ColumnSums<T>{work.sum_rows[1]}});
@@ -346,9 +357,8 @@ void backward_of_range(const AttentionPlan& plan, const AttentionInputs<T>& in, 
     for_tiles_of_window(plan, window, heads,
                         [&](std::int32_t begin, std::int32_t end, std::int64_t h, const TileOfHead& next) HWY_ATTR {
                           T* table = relation_tables == nullptr ? nullptr : relation_tables + h * table_size;
-                          backward_of_tile(d, plan, range, window, begin, end, in, h, next, gradients, collect, inputs,
-                                           work, table);
-                          next_window.prefetch_some(in);
+                          backward_of_tile(d, plan, range, window, begin, end, in, h, next, next_window, gradients,
+                                           collect, inputs, work, table);
                         });
     flush_window(d, plan, window, in.heads, heads, in.width, work.d_keys, capacity, gradients.k, collect.key_slots);
     flush_window(d, plan, window, in.heads, heads, in.value_width, work.d_values, capacity, gradients.v,

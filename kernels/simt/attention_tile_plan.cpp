@@ -24,7 +24,6 @@ struct BookColumn {
 /// The columns of a piece; those with two sources or two relations become two.
 std::vector<BookColumn> columns_of_piece(const AttentionPlan& plan, const AttentionPlan::Window& window,
                                          const AttentionPlan::Piece& piece) {
-  constexpr std::uint32_t lanes_of_half[] = {0x00ffu, 0xff00u};
   // Where the relations of each lane stand, column by column.
   std::vector<std::array<std::int32_t, tile_lanes>> places(index(piece.num_columns));
   for (auto& of_column : places) of_column.fill(-1);
@@ -43,7 +42,8 @@ std::vector<BookColumn> columns_of_piece(const AttentionPlan& plan, const Attent
       const std::size_t at = index((piece.column_begin + c) * AttentionPlan::halves + half);
       BookColumn& laid = columns.emplace_back();
       laid.column.source = plan.window_sources[index(window.source_begin + plan.column_rows[at])];
-      laid.column.mask = plan.column_masks[index(piece.column_begin + c)] & (in_halves ? lanes_of_half[half] : ~0u);
+      laid.column.mask = plan.column_masks[index(piece.column_begin + c)];
+      if (in_halves) laid.column.mask &= AttentionPlan::lanes_of_half[index(half)];
       if (plan.with_relations) laid.column.relation = plan.column_relations[at];
       for (std::size_t lane = 0; lane < tile_lanes; ++lane) {
         laid.places[lane] = (laid.column.mask >> lane & 1u) == 0 ? -1 : places[index(c)][lane];

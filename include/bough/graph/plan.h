@@ -12,7 +12,7 @@ namespace bough {
 struct AttentionPlanSummary {
   std::int64_t tiles = 0;           ///< up to 16 destinations and the union of their sources
   std::int64_t segment_tiles = 0;   ///< of these: parts of rows that share sources with rows far away
-  std::int64_t columns = 0;         ///< sources of all tiles together
+  std::int64_t columns = 0;         ///< of all tiles together: a source, or two that different lanes have
   std::int64_t tile_edges = 0;      ///< edges in tiles
   std::int64_t rows_left = 0;       ///< rows with edges that are left to the row kernel
   std::int64_t row_edges = 0;       ///< their edges
