@@ -16,29 +16,19 @@
 #include "bough/mp/prefetch.h"
 #include "kernels/attention_views.h"
 #include "kernels/cpu/graph_attention_rows.h"
+#include "kernels/cpu/row_loop-inl.h"
 #include "kernels/cpu/simd_math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace bough::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Calls whole(i) for every full vector of [0, count) and rest(i, mask) for what is left.
-template <class D, class Whole, class Rest>
-HWY_INLINE void for_vectors(D d, std::int64_t count, const Whole& whole, const Rest& rest) {
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  std::int64_t i = 0;
-  for (; i + lanes <= count; i += lanes) whole(i);
-  if (i < count) rest(i, hn::FirstN(d, static_cast<std::size_t>(count - i)));
-}
-
 template <class D, typename T = hn::TFromD<D>>
 HWY_INLINE T dot(D d, const T* a, const T* b, std::int64_t count) {
   auto sum = hn::Zero(d);
-  for_vectors(
-      d, count, [&](std::int64_t i) { sum = hn::MulAdd(hn::LoadU(d, a + i), hn::LoadU(d, b + i), sum); },
-      [&](std::int64_t i, auto mask) {
-        sum = hn::MulAdd(hn::MaskedLoad(mask, d, a + i), hn::MaskedLoad(mask, d, b + i), sum);
-      });
+  simd::for_each_vector(d, count, [&](std::int64_t i, auto access) HWY_ATTR {
+    sum = hn::MulAdd(access.load(d, a + i, T{0}), access.load(d, b + i, T{0}), sum);
+  });
   return hn::GetLane(hn::SumOfLanes(d, sum));
 }
 
@@ -46,15 +36,10 @@ HWY_INLINE T dot(D d, const T* a, const T* b, std::int64_t count) {
 template <class D, typename T = hn::TFromD<D>>
 HWY_INLINE T dot_with_sum(D d, const T* a, const T* b, const T* c, std::int64_t count) {
   auto sum = hn::Zero(d);
-  for_vectors(
-      d, count,
-      [&](std::int64_t i) {
-        sum = hn::MulAdd(hn::LoadU(d, a + i), hn::Add(hn::LoadU(d, b + i), hn::LoadU(d, c + i)), sum);
-      },
-      [&](std::int64_t i, auto mask) {
-        const auto both = hn::Add(hn::MaskedLoad(mask, d, b + i), hn::MaskedLoad(mask, d, c + i));
-        sum = hn::MulAdd(hn::MaskedLoad(mask, d, a + i), both, sum);
-      });
+  simd::for_each_vector(d, count, [&](std::int64_t i, auto access) HWY_ATTR {
+    const auto both = hn::Add(access.load(d, b + i, T{0}), access.load(d, c + i, T{0}));
+    sum = hn::MulAdd(access.load(d, a + i, T{0}), both, sum);
+  });
   return hn::GetLane(hn::SumOfLanes(d, sum));
 }
 
@@ -62,31 +47,27 @@ HWY_INLINE T dot_with_sum(D d, const T* a, const T* b, const T* c, std::int64_t 
 template <class D, typename T = hn::TFromD<D>>
 HWY_INLINE void add_scaled(D d, T factor, const T* x, T* y, std::int64_t count) {
   const auto f = hn::Set(d, factor);
-  for_vectors(
-      d, count, [&](std::int64_t i) { hn::StoreU(hn::MulAdd(f, hn::LoadU(d, x + i), hn::LoadU(d, y + i)), d, y + i); },
-      [&](std::int64_t i, auto mask) {
-        hn::BlendedStore(hn::MulAdd(f, hn::MaskedLoad(mask, d, x + i), hn::MaskedLoad(mask, d, y + i)), mask, d, y + i);
-      });
+  simd::for_each_vector(d, count, [&](std::int64_t i, auto access) HWY_ATTR {
+    access.store(hn::MulAdd(f, access.load(d, x + i, T{0}), access.load(d, y + i, T{0})), d, y + i);
+  });
 }
 
 /// y *= factor
 template <class D, typename T = hn::TFromD<D>>
 HWY_INLINE void scale_in_place(D d, T factor, T* y, std::int64_t count) {
   const auto f = hn::Set(d, factor);
-  for_vectors(
-      d, count, [&](std::int64_t i) { hn::StoreU(hn::Mul(f, hn::LoadU(d, y + i)), d, y + i); },
-      [&](std::int64_t i, auto mask) { hn::BlendedStore(hn::Mul(f, hn::MaskedLoad(mask, d, y + i)), mask, d, y + i); });
+  simd::for_each_vector(d, count, [&](std::int64_t i, auto access) HWY_ATTR {
+    access.store(hn::Mul(f, access.load(d, y + i, T{0})), d, y + i);
+  });
 }
 
 /// target = factor * source
 template <class D, typename T = hn::TFromD<D>>
 HWY_INLINE void store_scaled(D d, T factor, const T* source, T* target, std::int64_t count) {
   const auto f = hn::Set(d, factor);
-  for_vectors(
-      d, count, [&](std::int64_t i) { hn::StoreU(hn::Mul(f, hn::LoadU(d, source + i)), d, target + i); },
-      [&](std::int64_t i, auto mask) {
-        hn::BlendedStore(hn::Mul(f, hn::MaskedLoad(mask, d, source + i)), mask, d, target + i);
-      });
+  simd::for_each_vector(d, count, [&](std::int64_t i, auto access) HWY_ATTR {
+    access.store(hn::Mul(f, access.load(d, source + i, T{0})), d, target + i);
+  });
 }
 
 /// sum += weights[0] rows(0) + weights[1] rows(1) + ...; the sum stays in registers, four vectors at a time.
@@ -119,12 +100,12 @@ HWY_INLINE void add_weighted_rows(D d, std::int64_t num_rows, const T* weights, 
     hn::StoreU(s, d, sum + i);
   }
   if (i < width) {
-    const auto mask = hn::FirstN(d, static_cast<std::size_t>(width - i));
-    auto s = hn::MaskedLoad(mask, d, sum + i);
+    const simd::Part part{width - i};
+    auto s = part.load(d, sum + i, T{0});
     for (std::int64_t r = 0; r < num_rows; ++r) {
-      s = hn::MulAdd(hn::Set(d, weights[r]), hn::MaskedLoad(mask, d, row_of(r) + i), s);
+      s = hn::MulAdd(hn::Set(d, weights[r]), part.load(d, row_of(r) + i, T{0}), s);
     }
-    hn::BlendedStore(s, mask, d, sum + i);
+    part.store(s, d, sum + i);
   }
 }
 
