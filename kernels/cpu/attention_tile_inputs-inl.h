@@ -7,7 +7,6 @@
 #define BOUGH_KERNELS_CPU_ATTENTION_TILE_INPUTS_INL_H_
 #endif
 
-#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 #include <algorithm>
@@ -19,48 +18,12 @@
 #include "graph/plan/attention_plan.h"
 #include "kernels/attention_views.h"
 #include "kernels/cpu/attention_tile-inl.h"
+#include "kernels/cpu/row_loop-inl.h"
 #include "kernels/scratch.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace bough::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
-
-/// target = factor * source; target may be source.
-template <class D, typename T = hn::TFromD<D>>
-HWY_INLINE void store_row(D d, T factor, const T* source, T* target, std::int64_t width) {
-  const auto f = hn::Set(d, factor);
-  std::int64_t i = 0;
-  for (; i + vector_lanes<T> <= width; i += vector_lanes<T>) {
-    hn::StoreU(hn::Mul(f, hn::LoadU(d, source + i)), d, target + i);
-  }
-  for (; i < width; ++i) target[i] = factor * source[i];
-}
-
-/// target = factor * source for a result that is too large to be read from the cache by whoever comes next: goes to
-/// memory without being read first. Rows that are not made of whole cache lines are stored as usual.
-template <class D, typename T = hn::TFromD<D>>
-HWY_INLINE void stream_row(D d, bool stream, T factor, const T* source, T* target, std::int64_t width) {
-  constexpr std::int64_t line = 64 / static_cast<std::int64_t>(sizeof(T));
-  if (!stream || width % line != 0 || reinterpret_cast<std::uintptr_t>(target) % 64 != 0) {
-    store_row(d, factor, source, target, width);
-    return;
-  }
-  const auto f = hn::Set(d, factor);
-  for (std::int64_t i = 0; i < width; i += vector_lanes<T>) {
-    hn::Stream(hn::Mul(f, hn::LoadU(d, source + i)), d, target + i);
-  }
-}
-
-/// target += factor * source
-template <class D, typename T = hn::TFromD<D>>
-HWY_INLINE void add_row(D d, T factor, const T* source, T* target, std::int64_t width) {
-  const auto f = hn::Set(d, factor);
-  std::int64_t i = 0;
-  for (; i + vector_lanes<T> <= width; i += vector_lanes<T>) {
-    hn::StoreU(hn::MulAdd(f, hn::LoadU(d, source + i), hn::LoadU(d, target + i)), d, target + i);
-  }
-  for (; i < width; ++i) target[i] += factor * source[i];
-}
 
 /// target = a + b
 template <class D, typename T = hn::TFromD<D>>
@@ -75,7 +38,7 @@ HWY_INLINE void add_rows(D d, const T* a, const T* b, T* target, std::int64_t wi
 /// target = factor * source, filled up with zeros to a whole number of vectors.
 template <class D, typename T = hn::TFromD<D>>
 HWY_INLINE void load_row(D d, T factor, const T* source, T* target, std::int64_t width) {
-  store_row(d, factor, source, target, width);
+  simd::store_scaled(d, factor, source, target, width);
   std::fill(target + width, target + round_up(width, vector_lanes<T>), T{0});
 }
 

@@ -18,6 +18,7 @@
 #include "kernels/cpu/graph_attention_rows.h"
 #include "kernels/cpu/row_loop-inl.h"
 #include "kernels/cpu/simd_math-inl.h"
+#include "kernels/cpu/streaming.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace bough::HWY_NAMESPACE {
@@ -43,30 +44,12 @@ HWY_INLINE T dot_with_sum(D d, const T* a, const T* b, const T* c, std::int64_t 
   return hn::GetLane(hn::SumOfLanes(d, sum));
 }
 
-/// y += factor * x
-template <class D, typename T = hn::TFromD<D>>
-HWY_INLINE void add_scaled(D d, T factor, const T* x, T* y, std::int64_t count) {
-  const auto f = hn::Set(d, factor);
-  simd::for_each_vector(d, count, [&](std::int64_t i, auto access) HWY_ATTR {
-    access.store(hn::MulAdd(f, access.load(d, x + i, T{0}), access.load(d, y + i, T{0})), d, y + i);
-  });
-}
-
 /// y *= factor
 template <class D, typename T = hn::TFromD<D>>
 HWY_INLINE void scale_in_place(D d, T factor, T* y, std::int64_t count) {
   const auto f = hn::Set(d, factor);
   simd::for_each_vector(d, count, [&](std::int64_t i, auto access) HWY_ATTR {
     access.store(hn::Mul(f, access.load(d, y + i, T{0})), d, y + i);
-  });
-}
-
-/// target = factor * source
-template <class D, typename T = hn::TFromD<D>>
-HWY_INLINE void store_scaled(D d, T factor, const T* source, T* target, std::int64_t count) {
-  const auto f = hn::Set(d, factor);
-  simd::for_each_vector(d, count, [&](std::int64_t i, auto access) HWY_ATTR {
-    access.store(hn::Mul(f, access.load(d, source + i, T{0})), d, target + i);
   });
 }
 
@@ -107,6 +90,12 @@ HWY_INLINE void add_weighted_rows(D d, std::int64_t num_rows, const T* weights, 
     }
     part.store(s, d, sum + i);
   }
+}
+
+/// True if results of so many elements a row are too large to find them in the cache afterwards.
+template <typename T>
+bool streams_rows(const AttentionEdges& edges, std::int64_t elements) {
+  return edges.view.num_rows() * elements * static_cast<std::int64_t>(sizeof(T)) >= streamed_bytes;
 }
 
 /// Which end of the edges a row of the compressed view is.

@@ -91,11 +91,12 @@ void attend_edges(D d, const AttentionEdges& edges, const AttentionInputs<T>& in
 
 /// The row's result from its state.
 template <class D, typename T = hn::TFromD<D>>
-void finish_row(D d, const AttentionInputs<T>& in, std::int64_t row, const RowState<T>& state,
+void finish_row(D d, const AttentionInputs<T>& in, std::int64_t row, const RowState<T>& state, bool stream,
                 const AttentionOutputs<T>& result) {
   for (std::int64_t h = 0; h < in.heads; ++h) {
     const T total = state.total[h];
-    store_scaled(d, total == 0 ? T{0} : 1 / total, state.sum + h * in.value_width, result.out(row, h), in.value_width);
+    simd::stream_scaled(d, stream, total == 0 ? T{0} : 1 / total, state.sum + h * in.value_width, result.out(row, h),
+                        in.value_width);
     *result.log_sum(row, h) = total == 0 ? std::numeric_limits<T>::infinity() : state.top[h] + std::log(total);
   }
 }
@@ -117,13 +118,15 @@ void attend_pieces(const AttentionEdges& edges, const AttentionInputs<T>& in, st
   const hn::ScalableTag<T> d;
   const Scratch<T> room(2 * in.heads * EdgeChunk::capacity + state_size(in));
   const RowState<T> state = state_at(in, room.data() + 2 * in.heads * EdgeChunk::capacity);
+  const bool stream = streams_rows<T>(edges, in.heads * in.value_width);
   const auto attend = [&](std::int64_t row, std::int64_t begin, std::int64_t end, std::int64_t partial) {
     const bool part = partial >= 0;
     const RowState<T> used = part ? state_at(in, partials + partial * state_size(in)) : state;
     attend_edges(d, edges, in, row, begin, end, room.data(), used);
-    if (!part) finish_row(d, in, row, used, result);
+    if (!part) finish_row(d, in, row, used, stream, result);
   };
   for_rows_of_pieces(edges, first, last, attend);
+  hwy::FlushStream();
 }
 
 /// Puts the segments of a row together, in their order.
@@ -138,12 +141,12 @@ void merge_segments(const AttentionInputs<T>& in, const SplitRow& row, T* partia
       const T keep = std::exp(whole.top[h] - base), add = std::exp(part.top[h] - base);
       T* sum = whole.sum + h * in.value_width;
       scale_in_place(d, keep, sum, in.value_width);
-      add_scaled(d, add, part.sum + h * in.value_width, sum, in.value_width);
+      simd::add_scaled(d, add, part.sum + h * in.value_width, sum, in.value_width);
       whole.total[h] = keep * whole.total[h] + add * part.total[h];
       whole.top[h] = top;
     }
   }
-  finish_row(d, in, row.row, whole, result);
+  finish_row(d, in, row.row, whole, false, result);
 }
 
 template <typename T>

@@ -80,10 +80,10 @@ void add_relation_gradients(D d, const AttentionInputs<T>& in, const AttentionGr
     for (std::int64_t j = 0; j < chunk.count; ++j) {
       const std::int64_t i = h * EdgeChunk::capacity + j;
       if (tables.keys) {
-        add_scaled(d, in.scale * edge.d_scores[i], in.q(row, h), tables.keys(chunk.types[j], h), in.width);
+        simd::add_scaled(d, in.scale * edge.d_scores[i], in.q(row, h), tables.keys(chunk.types[j], h), in.width);
       }
       if (tables.values) {
-        add_scaled(d, edge.weights[i], gradients.d_out(row, h), tables.values(chunk.types[j], h), in.value_width);
+        simd::add_scaled(d, edge.weights[i], gradients.d_out(row, h), tables.values(chunk.types[j], h), in.value_width);
       }
       if (tables.bias) *tables.bias(chunk.types[j], h) += edge.d_scores[i];
     }
@@ -162,16 +162,21 @@ HeadRows<T> heads_at(T* memory, std::int64_t width, bool wanted) {
   return wanted ? HeadRows<T>{memory, 0, width} : HeadRows<T>{};
 }
 
-/// target[row] = factor * source, or += where `accumulate`.
+/// What becomes of a row that is done: written past the cache or not, or added.
+struct Writing {
+  bool stream = false, accumulate = false;
+};
+
+/// target[row] = factor * source, or += where rows are added.
 template <class D, typename T = hn::TFromD<D>>
 void write_heads(D d, std::int64_t heads, std::int64_t width, T factor, HeadRows<T> source, HeadRows<T> target,
-                 std::int64_t row, bool accumulate) {
+                 std::int64_t row, Writing writing) {
   if (!target) return;
   for (std::int64_t h = 0; h < heads; ++h) {
-    if (accumulate) {
-      add_scaled(d, factor, source(0, h), target(row, h), width);
+    if (writing.accumulate) {
+      simd::add_scaled(d, factor, source(0, h), target(row, h), width);
     } else {
-      store_scaled(d, factor, source(0, h), target(row, h), width);
+      simd::stream_scaled(d, writing.stream, factor, source(0, h), target(row, h), width);
     }
   }
 }
@@ -183,14 +188,16 @@ void to_destinations(const AttentionEdges& edges, const AttentionInputs<T>& in, 
   const std::int64_t size = in.heads * in.width;
   const Scratch<T> sum(size);
   const ChunkGradients<T> edge(in.heads);
+  const bool stream = streams_rows<T>(edges, size);
   const auto to_destination = [&](std::int64_t row, std::int64_t begin, std::int64_t end, std::int64_t partial) {
     T* memory = partial >= 0 ? partials + partial * size : sum.data();
     std::fill(memory, memory + size, T{0});
     const HeadRows<T> d_q = heads_at(memory, in.width, static_cast<bool>(gradients.q));
     gradients_of_destination(d, edges, in, row, begin, end, edge, gradients, tables, d_q);
-    if (partial < 0) write_heads(d, in.heads, in.width, in.scale, d_q, gradients.q, row, false);
+    if (partial < 0) write_heads(d, in.heads, in.width, in.scale, d_q, gradients.q, row, {.stream = stream});
   };
   for_rows_of_pieces(edges, first, last, to_destination);
+  hwy::FlushStream();
 }
 
 template <typename T>
@@ -200,6 +207,7 @@ void to_sources(const AttentionEdges& edges, const AttentionInputs<T>& in, std::
   const std::int64_t size = in.heads * (in.width + in.value_width);
   const Scratch<T> sum(size);
   const ChunkGradients<T> edge(in.heads);
+  const Writing writing{.stream = streams_rows<T>(edges, size), .accumulate = accumulate};
   const auto to_source = [&](std::int64_t row, std::int64_t begin, std::int64_t end, std::int64_t partial) {
     if (begin == end && accumulate) return;
     T* memory = partial >= 0 ? partials + partial * size : sum.data();
@@ -208,10 +216,11 @@ void to_sources(const AttentionEdges& edges, const AttentionInputs<T>& in, std::
                       d_v = heads_at(memory + in.heads * in.width, in.value_width, static_cast<bool>(gradients.v));
     gradients_of_source(d, edges, in, row, begin, end, edge, gradients, d_k, d_v);
     if (partial >= 0) return;
-    write_heads(d, in.heads, in.width, in.scale, d_k, gradients.k, row, accumulate);
-    write_heads(d, in.heads, in.value_width, T{1}, d_v, gradients.v, row, accumulate);
+    write_heads(d, in.heads, in.width, in.scale, d_k, gradients.k, row, writing);
+    write_heads(d, in.heads, in.value_width, T{1}, d_v, gradients.v, row, writing);
   };
   for_rows_of_pieces(edges, first, last, to_source);
+  hwy::FlushStream();
 }
 
 RowGradientFunctions<float> row_gradient_functions_float() { return {to_destinations<float>, to_sources<float>}; }

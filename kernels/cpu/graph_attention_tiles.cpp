@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "bough/core/parallel.h"
+#include "kernels/cpu/streaming.h"
 #include "kernels/scratch.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -128,7 +129,7 @@ HWY_INLINE void finish_tile(D d, const AttentionPlan::Tile& tile, const Attentio
       continue;
     }
     const std::int64_t row = tile.rows[static_cast<std::size_t>(lane)];
-    stream_row(d, stream, factors[lane], sum, result.out(row, head), in.value_width);
+    simd::stream_scaled(d, stream, factors[lane], sum, result.out(row, head), in.value_width);
     *result.log_sum(row, head) = log_sums[lane];
   }
 }
@@ -248,9 +249,9 @@ void merge_parts(const SplitRow& row, const AttentionInputs<T>& in, std::int64_t
   for (std::int32_t i = 0; i < row.num_partials; ++i) {
     const T factor = std::exp(part(i)[0] - base);
     total += factor * part(i)[1];
-    add_row(d, factor, part(i) + 2, out, in.value_width);
+    simd::add_scaled(d, factor, part(i) + 2, out, in.value_width);
   }
-  store_row(d, total == 0 ? T{0} : 1 / total, out, out, in.value_width);
+  simd::store_scaled(d, total == 0 ? T{0} : 1 / total, out, out, in.value_width);
   *result.log_sum(row.row, head) = total == 0 ? std::numeric_limits<T>::infinity() : top + std::log(total);
 }
 
@@ -277,8 +278,6 @@ TileFunctions<T> tile_functions() {
 
 /// What a task's windows may take: half of the second-level cache of a large core.
 constexpr std::int64_t cache_bytes = std::int64_t{1} << 20;
-/// Results from this size on are not kept in the cache.
-constexpr std::int64_t streamed_bytes = std::int64_t{8} << 20;
 /// Tasks that each thread should get, so that they finish together.
 constexpr std::int64_t tasks_per_thread = 16;
 

@@ -279,9 +279,9 @@ void flush_window(D d, const AttentionPlan& plan, const AttentionPlan::Window& w
       const T* row = source + (h * capacity + i) * padded;
       T* place = place_of(flush, heads.first + h);
       if (flush.first) {
-        stream_row(d, stream, T{1}, row, place, width);
+        simd::stream_scaled(d, stream, T{1}, row, place, width);
       } else {
-        add_row(d, T{1}, row, place, width);
+        simd::add_scaled(d, T{1}, row, place, width);
       }
     }
   }
@@ -334,7 +334,7 @@ void backward_of_tile(D d, const AttentionPlan& plan, const AttentionPlan::Range
     const std::int64_t partial = tile.partials[static_cast<std::size_t>(lane)];
     T* target = partial >= 0 ? collect.partials + (partial * in.heads + head) * in.width
                              : gradients.q(tile.rows[static_cast<std::size_t>(lane)], head);
-    stream_row(d, stream, in.scale, d_queries + lane * work.width, target, in.width);
+    simd::stream_scaled(d, stream, in.scale, d_queries + lane * work.width, target, in.width);
   }
 }
 
@@ -369,8 +369,8 @@ void backward_of_range(const AttentionPlan& plan, const AttentionInputs<T>& in, 
   for (std::int64_t h = 0; h < heads.count; ++h) {
     for (std::int64_t i = 0; i < work.book; ++i) {
       const std::int64_t relation = plan.book_relations[static_cast<std::size_t>(range.book_begin + i)];
-      add_row(d, T{1}, work.d_book + (h * work.book + i) * work.width,
-              relation_tables + h * table_size + relation * in.width, in.width);
+      simd::add_scaled(d, T{1}, work.d_book + (h * work.book + i) * work.width,
+                       relation_tables + h * table_size + relation * in.width, in.width);
     }
   }
 }
@@ -379,8 +379,8 @@ void backward_of_range(const AttentionPlan& plan, const AttentionInputs<T>& in, 
 template <typename T>
 void add_parts(std::int64_t width, const T* parts, std::int64_t stride, std::int64_t count, T* sum) {
   const TileTag<T> d;
-  store_row(d, T{1}, parts, sum, width);
-  for (std::int64_t i = 1; i < count; ++i) add_row(d, T{1}, parts + i * stride, sum, width);
+  simd::store_scaled(d, T{1}, parts, sum, width);
+  for (std::int64_t i = 1; i < count; ++i) simd::add_scaled(d, T{1}, parts + i * stride, sum, width);
 }
 
 TileGradientFunctions<float> tile_gradient_functions_float() { return {backward_of_range<float>, add_parts<float>}; }

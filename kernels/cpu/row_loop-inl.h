@@ -7,6 +7,7 @@
 #define BOUGH_KERNELS_CPU_ROW_LOOP_INL_H_
 #endif
 
+#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 #include <algorithm>
@@ -63,6 +64,40 @@ HWY_INLINE void for_each_vector(D d, std::int64_t width, const Body& body) {
   std::int64_t i = 0;
   for (; i + lanes <= width; i += lanes) body(i, Whole{});
   if (i < width) body(i, Part{width - i});
+}
+
+/// target = factor * source
+template <class D, typename T = hn::TFromD<D>>
+HWY_INLINE void store_scaled(D d, T factor, const T* source, T* target, std::int64_t count) {
+  const auto f = hn::Set(d, factor);
+  for_each_vector(d, count, [&](std::int64_t i, auto access) HWY_ATTR {
+    access.store(hn::Mul(f, access.load(d, source + i, T{0})), d, target + i);
+  });
+}
+
+/// y += factor * x
+template <class D, typename T = hn::TFromD<D>>
+HWY_INLINE void add_scaled(D d, T factor, const T* x, T* y, std::int64_t count) {
+  const auto f = hn::Set(d, factor);
+  for_each_vector(d, count, [&](std::int64_t i, auto access) HWY_ATTR {
+    access.store(hn::MulAdd(f, access.load(d, x + i, T{0}), access.load(d, y + i, T{0})), d, y + i);
+  });
+}
+
+/// target = factor * source for a result that is too large to be read from the cache by whoever comes next: with
+/// `stream` it goes to memory without being read first, and whoever wrote it calls hwy::FlushStream() at the end. Rows
+/// that are not made of whole cache lines are stored as usual.
+template <class D, typename T = hn::TFromD<D>>
+HWY_INLINE void stream_scaled(D d, bool stream, T factor, const T* source, T* target, std::int64_t width) {
+  constexpr std::int64_t line = 64 / static_cast<std::int64_t>(sizeof(T));
+  if (!stream || width % line != 0 || reinterpret_cast<std::uintptr_t>(target) % 64 != 0) {
+    store_scaled(d, factor, source, target, width);
+    return;
+  }
+  const auto f = hn::Set(d, factor);
+  for (std::int64_t i = 0; i < width; i += static_cast<std::int64_t>(hn::Lanes(d))) {
+    hn::Stream(hn::Mul(f, hn::LoadU(d, source + i)), d, target + i);
+  }
 }
 
 /// Combines map(i, access) over the vectors of a row, lane by lane, starting from `neutral`, in four chains so that the
