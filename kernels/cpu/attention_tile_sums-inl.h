@@ -17,6 +17,7 @@
 
 #include "graph/plan/attention_plan.h"
 #include "kernels/cpu/attention_tile-inl.h"
+#include "kernels/cpu/row_loop-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace bough::HWY_NAMESPACE {
@@ -146,10 +147,9 @@ HWY_NOINLINE void add_to_columns(D d, const std::uint16_t* masks, std::int64_t c
                              T* also = sums.relations[c + r] + i;
                              if (i + vector_lanes<T> <= sums.relation_width) {
                                hn::StoreU(hn::Add(hn::LoadU(d, also), v), d, also);
-                             } else {  // what follows may be another task's
-                               T rest[vector_lanes<T>];
-                               hn::StoreU(v, d, rest);
-                               for (std::int64_t j = 0; i + j < sums.relation_width; ++j) also[j] += rest[j];
+                             } else {
+                               const simd::Part part{sums.relation_width - i};
+                               part.store(hn::Add(part.load(d, also, T{0}), v), d, also);
                              }
                            });
     } else {

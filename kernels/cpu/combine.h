@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "kernels/cpu/reduce.h"
+#include "kernels/functors/binary.h"
 
 namespace bough {
 
@@ -16,12 +17,8 @@ using Accumulator = std::conditional_t<std::is_same_v<T, float>, double, T>;
 /// Integers wrap around.
 template <typename A, typename F>
 A wrapping(A a, A b, const F& f) {
-  if constexpr (std::is_integral_v<A>) {
-    using Bits = std::make_unsigned_t<A>;
-    return static_cast<A>(f(static_cast<Bits>(a), static_cast<Bits>(b)));
-  } else {
-    return f(a, b);
-  }
+  using Number = typename scalar::Wrapping<A>::Number;
+  return static_cast<A>(f(static_cast<Number>(a), static_cast<Number>(b)));
 }
 
 /// A reduction on accumulators: where it starts and how two partial results become one.

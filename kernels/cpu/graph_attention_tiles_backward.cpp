@@ -106,7 +106,6 @@ HWY_INLINE void compute_deltas(D d, const AttentionPlan::Tile& tile, const Atten
                                const AttentionGradients<T>& gradients, const TileGradients<T>& work) {
   constexpr std::int64_t n = vector_lanes<T>;
   const std::int64_t whole = in.value_width / n * n;
-  T rest[n] = {};
   for (std::int64_t lane = 0; lane < tile_lanes; lane += n) {
     hn::Vec<D> sums[n];
     for (std::int64_t j = 0; j < n; ++j) {
@@ -118,8 +117,8 @@ HWY_INLINE void compute_deltas(D d, const AttentionPlan::Tile& tile, const Atten
         sums[j] = hn::MulAdd(hn::LoadU(d, out + i), hn::LoadU(d, d_out + i), sums[j]);
       }
       if (whole == in.value_width) continue;
-      std::copy(out + whole, out + in.value_width, rest);
-      sums[j] = hn::MulAdd(hn::LoadU(d, rest), hn::LoadU(d, d_out + whole), sums[j]);
+      const simd::Part rest{in.value_width - whole};
+      sums[j] = hn::MulAdd(rest.load(d, out + whole, T{0}), hn::LoadU(d, d_out + whole), sums[j]);
     }
     transpose_square(d, sums);
     for (std::int64_t j = 1; j < n; ++j) sums[0] = hn::Add(sums[0], sums[j]);

@@ -168,6 +168,20 @@ class EmulatedAttentionTraffic : public testing::Test {
     return Graph::from_edges(src, dst, {.num_nodes = nodes});
   }
 
+  /// The gradients take what the costs say, and nothing more.
+  static void expect_backward_traffic(Queue& queue, EmulatedAttention& emulated, DType dtype,
+                                      const simt::AttentionSize& of_size) {
+    const emulator::Traffic before = queue.traffic();
+    emulated.gradients(cast(test::random_tensor(emulated.out.shape(), DType::float32, 20), dtype));
+    double loads = 0, stores = 0;
+    for (const auto& cost : {delta_cost(of_size), to_destinations_cost(of_size), to_sources_cost(of_size)}) {
+      loads += cost.load_sectors;
+      stores += cost.store_sectors;
+    }
+    EXPECT_EQ(queue.traffic().load_sectors - before.load_sectors, loads);
+    EXPECT_EQ(queue.traffic().store_sectors - before.store_sectors, stores);
+  }
+
   const AttentionCase case_ = attention_case(complete(), DType::float32, {1, 64, 64});
 };
 
@@ -188,29 +202,13 @@ TEST_F(EmulatedAttentionTraffic, OfBfloat16IsHalfAKeyAndHalfAValueAnEdge) {
   EXPECT_EQ(queue.traffic().load_sectors, forward_cost(halved).load_sectors);
   EXPECT_EQ(queue.traffic().store_sectors, forward_cost(halved).store_sectors);
   EXPECT_EQ(forward_cost(halved).load_sectors, edges * (4 + 4) + edges / 4 + nodes * (4 + 1));
-  const emulator::Traffic before = queue.traffic();
-  emulated.gradients(cast(test::random_tensor(emulated.out.shape(), DType::float32, 20), DType::bfloat16));
-  double loads = 0, stores = 0;
-  for (const simt::AttentionCost& cost : {delta_cost(halved), to_destinations_cost(halved), to_sources_cost(halved)}) {
-    loads += cost.load_sectors;
-    stores += cost.store_sectors;
-  }
-  EXPECT_EQ(queue.traffic().load_sectors - before.load_sectors, loads);
-  EXPECT_EQ(queue.traffic().store_sectors - before.store_sectors, stores);
+  expect_backward_traffic(queue, emulated, DType::bfloat16, halved);
 }
 
 TEST_F(EmulatedAttentionTraffic, OfBackwardIsTwoVectorsAnEdgeAndPass) {
   Queue queue;
   EmulatedAttention emulated(queue, case_);
-  const emulator::Traffic before = queue.traffic();
-  emulated.gradients(test::random_tensor(emulated.out.shape(), DType::float32, 20));
-  double loads = 0, stores = 0;
-  for (const simt::AttentionCost& cost : {delta_cost(size), to_destinations_cost(size), to_sources_cost(size)}) {
-    loads += cost.load_sectors;
-    stores += cost.store_sectors;
-  }
-  EXPECT_EQ(queue.traffic().load_sectors - before.load_sectors, loads);
-  EXPECT_EQ(queue.traffic().store_sectors - before.store_sectors, stores);
+  expect_backward_traffic(queue, emulated, DType::float32, size);
 }
 
 TEST_F(EmulatedAttentionTraffic, OfRelationsIsOneKeyMoreWithoutBankConflicts) {
