@@ -196,15 +196,15 @@ void arg_reduce(Cpu, Reduction extreme, const ReduceShape& shape, const T* x, T*
   const ReduceShape merge{shape.outer, units.pieces, shape.inner};
   for (std::int64_t outer = 0; outer < merge.outer; ++outer) {
     for (std::int64_t i = 0; i < merge.inner; ++i) {
-      std::int64_t winner = outer * merge.reduced * merge.inner + i;
+      std::int64_t arg_index = outer * merge.reduced * merge.inner + i;
       for (std::int64_t piece = 1; piece < merge.reduced; ++piece) {
         const std::int64_t candidate = (outer * merge.reduced + piece) * merge.inner + i;
-        const T value = best[candidate], top = best[winner];
+        const T value = best[candidate], top = best[arg_index];
         const bool beyond = extreme == Reduction::max ? value > top : value < top;
-        if (beyond || (value != value && top == top)) winner = candidate;
+        if (beyond || (value != value && top == top)) arg_index = candidate;
       }
-      positions[outer * merge.inner + i] = where[winner];
-      values[outer * merge.inner + i] = best[winner];
+      positions[outer * merge.inner + i] = where[arg_index];
+      values[outer * merge.inner + i] = best[arg_index];
     }
   }
 }

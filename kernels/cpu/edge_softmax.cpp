@@ -373,8 +373,8 @@ void run_softmax(const SoftmaxTask<T>& task, const mp::TraversalPlan& plan) {
   const std::int64_t width = task.values.width;
   if (width == 0 || plan.edges == 0) return;
   const Shape row{width};
-  const mp::FeatureLayout layout = mp::line_up(row, std::span(&row, 1));
-  mp::Schedule schedule = mp::make_schedule(plan, layout, layout.participants[0]);
+  const mp::FeatureLayout layout = mp::broadcast_layout(row, std::span(&row, 1));
+  mp::Schedule schedule = mp::make_schedule(plan, layout, layout.operands[0]);
   schedule.split = !plan.hubs.empty();  // always: hubs are measured by segments, then written
   schedule.blocks.resize(1);            // the loops take all columns at once
 

@@ -7,9 +7,9 @@ namespace bough {
 template <typename T>
 void gsddmm(Cpu, const GsddmmArguments<T>& arguments) {
   const mp::FeatureLayout& layout = *arguments.message.layout;
-  const mp::FeatureLayout::Participant& result = arguments.message.result();
+  const mp::FeatureLayout::Operand& result = arguments.message.result();
   const bool product = arguments.message.op == BinaryOp::mul || arguments.message.op == BinaryOp::dot;
-  if (product && arguments.message.winners == nullptr && result.step == 0 && result.distinct) {
+  if (product && arguments.message.arg_indices == nullptr && result.step == 0 && result.distinct) {
     return gsddmm_dot(arguments);
   }
   const mp::FeatureBlock block = mp::cut_features(layout, result, 1).front();
@@ -22,7 +22,7 @@ void gsddmm(Cpu, const GsddmmArguments<T>& arguments) {
     }
     mp::map_edges<mp::Sum>(arguments.edges, kernel, arguments.results, result.width, block);
   };
-  if (arguments.message.winners != nullptr) {
+  if (arguments.message.arg_indices != nullptr) {
     with_winner_message(arguments.message, run);
   } else {
     with_message(arguments.message, run);

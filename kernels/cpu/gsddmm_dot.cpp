@@ -95,8 +95,8 @@ class EdgeDots {
   EdgeDots(const GsddmmArguments<T>& arguments)
       : edges_(arguments.edges), layout_(*arguments.message.layout), results_(arguments.results) {
     const bool swap = arguments.message.lhs.end == mp::End::row;
-    apart_ = {swap ? arguments.message.rhs : arguments.message.lhs, layout_.participants[swap ? 1 : 0]};
-    shared_ = {swap ? arguments.message.lhs : arguments.message.rhs, layout_.participants[swap ? 0 : 1]};
+    apart_ = {swap ? arguments.message.rhs : arguments.message.lhs, layout_.operands[swap ? 1 : 0]};
+    shared_ = {swap ? arguments.message.lhs : arguments.message.rhs, layout_.operands[swap ? 0 : 1]};
   }
 
   HWY_ATTR void run(std::int64_t begin, std::int64_t end) {
@@ -128,7 +128,7 @@ class EdgeDots {
     std::int64_t width = 0;
 
     RowsOf() = default;
-    RowsOf(const OperandRows<T>& rows, const mp::FeatureLayout::Participant& features)
+    RowsOf(const OperandRows<T>& rows, const mp::FeatureLayout::Operand& features)
         : operand(rows), offsets(features.offsets.data()), width(features.width) {}
     std::int64_t row(const mp::EdgeRows& edge) const { return edge.number[static_cast<int>(operand.end)]; }
     const T* at(const mp::EdgeRows& edge) const { return operand.rows + row(edge) * width; }
@@ -137,7 +137,7 @@ class EdgeDots {
   /// Edges that follow each other and have the same row of the shared operand.
   template <std::int64_t Edges>
   HWY_INLINE void take(std::int64_t position) {
-    const mp::FeatureLayout::Participant& result = layout_.participants[2];
+    const mp::FeatureLayout::Operand& result = layout_.operands[2];
     const T *first, *second, *third, *fourth;
     first = apart_.at(edges_.at(position));
     second = apart_.at(edges_.at(position + (Edges > 1 ? 1 : 0)));

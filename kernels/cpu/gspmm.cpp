@@ -4,7 +4,7 @@ namespace bough {
 
 template <typename T>
 void gspmm(Cpu, const GspmmArguments<T>& arguments) {
-  if (arguments.message.winners != nullptr) return reduce_winners(arguments);
+  if (arguments.message.arg_indices != nullptr) return reduce_arg_indices(arguments);
   if (reduces_copies(arguments.reduce, arguments.message, arguments.results)) {
     return reduce_copies(arguments);
   }

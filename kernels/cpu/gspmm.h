@@ -15,16 +15,16 @@ struct GspmmArguments {
   Strategy strategy = Strategy::automatic;
   MessageArguments<T> message;
   ReduceOp reduce = ReduceOp::sum;
-  mp::RowResults<T> results;               ///< winners may be asked of max and min
+  mp::RowResults<T> results;               ///< arg_indices may be asked of max and min
   const mp::SharedRows* shared = nullptr;  ///< if given, the messages are copies of a neighbour's row
 };
 
 /// Whether whole rows of a neighbour or an edge, wide enough to fill vectors, are reduced by sum, mean, max or min
-/// without winners: what reduce_copies does.
+/// without arg_indices: what reduce_copies does.
 template <typename T>
 bool reduces_copies(ReduceOp reduce, const MessageArguments<T>& message, const mp::RowResults<T>& results) {
   const bool copies = message.op == BinaryOp::copy_lhs || message.op == BinaryOp::copy_rhs;
-  return copies && reduce != ReduceOp::prod && results.winners == nullptr && message.winners == nullptr &&
+  return copies && reduce != ReduceOp::prod && results.arg_indices == nullptr && message.arg_indices == nullptr &&
          message.lhs.end != mp::End::row && message.layout->outer == 1 && message.result().step == 1 &&
          message.layout->inner * static_cast<std::int64_t>(sizeof(T)) >= 64;
 }
@@ -43,16 +43,16 @@ void reduce_prod(const GspmmArguments<T>& arguments);
 /// Of copies of rows, see reduces_copies.
 template <typename T>
 void reduce_copies(const GspmmArguments<T>& arguments);
-/// The sum of gradients that only winners receive.
+/// The sum of gradients that only arg_indices receive.
 template <typename T>
-void reduce_winners(const GspmmArguments<T>& arguments);
+void reduce_arg_indices(const GspmmArguments<T>& arguments);
 
 /// The traversal for one message and one reduction.
-template <bool KeepWinner, typename T, typename Kernel, typename Reduce>
+template <bool KeepArg, typename T, typename Kernel, typename Reduce>
 void reduce_rows(const GspmmArguments<T>& arguments, const Kernel& kernel, const Reduce& reduce) {
   const mp::Schedule schedule =
       mp::make_schedule(arguments.plan, *arguments.message.layout, arguments.message.result(), arguments.strategy);
-  mp::RowReduction<KeepWinner, T, Kernel, Reduce>(arguments.edges, kernel, reduce, arguments.results)
+  mp::RowReduction<KeepArg, T, Kernel, Reduce>(arguments.edges, kernel, reduce, arguments.results)
       .run(arguments.plan, schedule);
 }
 
@@ -60,7 +60,7 @@ template <typename T, typename Reduce>
 void reduce_with(const GspmmArguments<T>& arguments, const Reduce& reduce) {
   with_message(arguments.message, [&](const auto& kernel) {
     if constexpr (mp::Selects<Reduce>) {
-      if (arguments.results.winners != nullptr) return reduce_rows<true>(arguments, kernel, reduce);
+      if (arguments.results.arg_indices != nullptr) return reduce_rows<true>(arguments, kernel, reduce);
     }
     reduce_rows<false>(arguments, kernel, reduce);
   });

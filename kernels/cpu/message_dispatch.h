@@ -16,27 +16,27 @@ struct OperandRows {
   mp::End end = mp::End::edge;
 };
 
-/// A message of one or two operands. The layout's participants are the operands, then the result.
+/// A message of one or two operands. The layout's operands are the operands, then the result.
 template <typename T>
 struct MessageArguments {
   BinaryOp op = BinaryOp::copy_lhs;  ///< never copy_rhs; dot is mul with a result that lacks the inner axis
   OperandRows<T> lhs = {};
   OperandRows<T> rhs = {};
   /// If given, lhs is the gradient of a maximum or minimum, and only the edges that won receive it.
-  const std::int32_t* winners = nullptr;
+  const std::int32_t* arg_indices = nullptr;
   const mp::FeatureLayout* layout = nullptr;
 
-  const mp::FeatureLayout::Participant& result() const { return layout->participants.back(); }
+  const mp::FeatureLayout::Operand& result() const { return layout->operands.back(); }
 };
 
 template <int Step, typename T, typename Rows>
-mp::Operand<T, Step> operand(const Rows* rows, mp::End end, const mp::FeatureLayout::Participant& features) {
+mp::Operand<T, Step> operand(const Rows* rows, mp::End end, const mp::FeatureLayout::Operand& features) {
   return {rows, features.width, end, features.offsets.data(), Step};
 }
 
 template <int ResultStep, typename T, typename Message, typename... Operands>
 auto make_kernel(const Message& message, const std::tuple<Operands...>& operands,
-                 const mp::FeatureLayout::Participant& result) {
+                 const mp::FeatureLayout::Operand& result) {
   return mp::EdgeKernel<T, ResultStep, Message, Operands...>{message, operands, result.offsets.data()};
 }
 
@@ -48,7 +48,7 @@ struct PlainLeft {
   }
   template <int Step, typename T>
   static auto lhs(const MessageArguments<T>& arguments) {
-    return std::make_tuple(operand<Step, T>(arguments.lhs.rows, arguments.lhs.end, arguments.layout->participants[0]));
+    return std::make_tuple(operand<Step, T>(arguments.lhs.rows, arguments.lhs.end, arguments.layout->operands[0]));
   }
 };
 
@@ -60,9 +60,9 @@ struct WinnersOnly {
   }
   template <int Step, typename T>
   static auto lhs(const MessageArguments<T>& arguments) {
-    const mp::FeatureLayout::Participant& features = arguments.layout->participants[0];
+    const mp::FeatureLayout::Operand& features = arguments.layout->operands[0];
     return std::make_tuple(operand<Step, T>(arguments.lhs.rows, arguments.lhs.end, features),
-                           operand<Step, std::int32_t>(arguments.winners, arguments.lhs.end, features));
+                           operand<Step, std::int32_t>(arguments.arg_indices, arguments.lhs.end, features));
   }
 };
 
@@ -70,7 +70,7 @@ template <typename Left, int ResultStep, int LeftStep, int RightStep, typename T
 void with_two_operands(const Message& message, const MessageArguments<T>& arguments, F&& f) {
   const auto operands = std::tuple_cat(
       Left::template lhs<LeftStep>(arguments),
-      std::make_tuple(operand<RightStep, T>(arguments.rhs.rows, arguments.rhs.end, arguments.layout->participants[1])));
+      std::make_tuple(operand<RightStep, T>(arguments.rhs.rows, arguments.rhs.end, arguments.layout->operands[1])));
   f(make_kernel<ResultStep, T>(Left::wrap(message), operands, arguments.result()));
 }
 
@@ -78,13 +78,13 @@ void with_two_operands(const Message& message, const MessageArguments<T>& argume
 template <typename T, typename Message, typename F>
 void with_symmetric(const Message& message, MessageArguments<T> arguments, F&& f) {
   mp::FeatureLayout swapped;
-  if (arguments.layout->participants[0].step == 0) {
+  if (arguments.layout->operands[0].step == 0) {
     swapped = *arguments.layout;
-    std::swap(swapped.participants[0], swapped.participants[1]);
+    std::swap(swapped.operands[0], swapped.operands[1]);
     std::swap(arguments.lhs, arguments.rhs);
     arguments.layout = &swapped;
   }
-  if (arguments.layout->participants[1].step == 0) {
+  if (arguments.layout->operands[1].step == 0) {
     with_two_operands<PlainLeft, 1, 1, 0>(message, arguments, f);
   } else {
     with_two_operands<PlainLeft, 1, 1, 1>(message, arguments, f);
@@ -94,9 +94,9 @@ void with_symmetric(const Message& message, MessageArguments<T> arguments, F&& f
 /// Element by element: at most one of the operands lacks the inner axis.
 template <typename Left, typename T, typename Message, typename F>
 void with_elementwise(const Message& message, const MessageArguments<T>& arguments, F&& f) {
-  if (arguments.layout->participants[0].step == 0) {
+  if (arguments.layout->operands[0].step == 0) {
     with_two_operands<Left, 1, 0, 1>(message, arguments, f);
-  } else if (arguments.layout->participants[1].step == 0) {
+  } else if (arguments.layout->operands[1].step == 0) {
     with_two_operands<Left, 1, 1, 0>(message, arguments, f);
   } else {
     with_two_operands<Left, 1, 1, 1>(message, arguments, f);

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <span>
 
-#include "kernels/scratch.h"
 #include "kernels/on_device.h"
+#include "kernels/scratch.h"
 
 namespace bough {
 

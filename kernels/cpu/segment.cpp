@@ -11,9 +11,9 @@ template <typename T>
 void spread_row(const SegmentGradient<T>& gradient, std::int64_t segment, std::int64_t row, T* values) {
   const T* from = gradient.gradient[segment];
   const std::int64_t width = gradient.gradient.width;
-  if (gradient.winners != nullptr) {
-    const std::int32_t* winners = gradient.winners + segment * width;
-    for (std::int64_t i = 0; i < width; ++i) values[i] = winners[i] == row ? from[i] : T{0};
+  if (gradient.arg_indices != nullptr) {
+    const std::int32_t* arg_indices = gradient.arg_indices + segment * width;
+    for (std::int64_t i = 0; i < width; ++i) values[i] = arg_indices[i] == row ? from[i] : T{0};
   } else if (gradient.mean) {
     const std::int64_t* offsets = gradient.segments.offsets + segment;
     const T count = static_cast<T>(offsets[1] - offsets[0]);

@@ -11,8 +11,8 @@ template <typename T>
 struct SegmentGradient {
   mp::Adjacency segments;
   Rows<const T> gradient;
-  const std::int32_t* winners = nullptr;  ///< if given, only the row that won a feature gets it
-  bool mean = false;                      ///< divided by the number of rows
+  const std::int32_t* arg_indices = nullptr;  ///< if given, only the row that won a feature gets it
+  bool mean = false;                          ///< divided by the number of rows
 };
 
 /// float and double.

@@ -94,7 +94,7 @@ struct ExpReduction {
   V expm1_r;
 };
 
-/// Rounds to a whole number by adding 1.5 * 2^mantissa_bits: the sum has no bits left for a fraction.
+/// LayerSchedule to a whole number by adding 1.5 * 2^mantissa_bits: the sum has no bits left for a fraction.
 template <typename T>
 constexpr T rounding_magic = static_cast<T>(3) * static_cast<T>(std::int64_t{1} << (Constants<T>::mantissa_bits - 1));
 

@@ -1,6 +1,6 @@
+#include "kernels/attention/simt/rows_backward.h"
 #include "kernels/cuda/graph_attention.h"
 #include "kernels/cuda/queue.h"
-#include "kernels/simt/graph_attention_backward.h"
 
 namespace bough {
 
@@ -13,7 +13,7 @@ void attend_rows(Cuda gpu, const simt::RowItemView& rows, const simt::EdgeView& 
 
 template <typename T>
 void attention_delta(Cuda gpu, std::int64_t num_dst, const AttentionInputs<T>& in, HeadRows<const T> out,
-                     HeadRows<const T> d_out, HeadRows<Computed<T>> delta) {
+                     HeadRows<const T> d_out, HeadRows<AccumType<T>> delta) {
   cuda::Queue queue(gpu.device);
   simt::attention_delta(queue, num_dst, in, out, d_out, delta);
 }

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "bough/simt/row_items.h"
-#include "kernels/attention_views.h"
+#include "kernels/attention/views.h"
 #include "kernels/backend.h"
 
 /// Graph attention on a GPU; all views point into its memory. See kernels/simt for what the kernels do.
@@ -15,7 +15,7 @@ void attend_rows(Cuda, const simt::RowItemView& rows, const simt::EdgeView& edge
 /// delta[i] = sum of out[i] * d_out[i] for each destination and head.
 template <typename T>
 void attention_delta(Cuda, std::int64_t num_dst, const AttentionInputs<T>& in, HeadRows<const T> out,
-                     HeadRows<const T> d_out, HeadRows<Computed<T>> delta);
+                     HeadRows<const T> d_out, HeadRows<AccumType<T>> delta);
 
 /// Gradients of q and edge tensors, which are written, and of tables, which are added to.
 template <typename T>

@@ -1,7 +1,7 @@
+#include "kernels/attention/simt/tensor_cores.h"
 #include "kernels/cuda/graph_attention_tensor_cores.h"
 #include "kernels/cuda/matrix_unit.h"
 #include "kernels/cuda/queue.h"
-#include "kernels/simt/graph_attention_tensor_cores.h"
 
 namespace bough {
 

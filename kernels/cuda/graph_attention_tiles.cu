@@ -1,7 +1,7 @@
+#include "kernels/attention/simt/tiles.h"
+#include "kernels/attention/simt/tiles_backward.h"
 #include "kernels/cuda/graph_attention_tiles.h"
 #include "kernels/cuda/queue.h"
-#include "kernels/simt/graph_attention_tiles.h"
-#include "kernels/simt/graph_attention_tiles_backward.h"
 
 namespace bough {
 

@@ -2,9 +2,9 @@
 
 #include <span>
 
-#include "kernels/attention_views.h"
+#include "kernels/attention/simt/tile_view.h"
+#include "kernels/attention/views.h"
 #include "kernels/backend.h"
-#include "kernels/simt/attention_tile_view.h"
 
 /// Graph attention on dense tiles of a GPU; all views point into its memory. Relation keys and dropout, no other
 /// options; vectors of up to simt::most_tile_features.

@@ -61,14 +61,14 @@ FeatureLayout PassOperands::layout() const {
   std::vector<Shape> shapes;
   for (const Side& side : sides_) shapes.push_back(row_shape(side.shape));
   shapes.push_back(common_);
-  return line_up(common_, shapes);
+  return broadcast_layout(common_, shapes);
 }
 
 FeatureLayout PassOperands::gradient_layout(std::size_t i) const {
   std::vector<Shape> shapes{common_};
   for (const Side& side : sides_) shapes.push_back(row_shape(side.shape));
   shapes.push_back(row_shape(sides_[i].shape));
-  return line_up(common_, shapes);
+  return broadcast_layout(common_, shapes);
 }
 
 void PassOperands::forget_tensors() {

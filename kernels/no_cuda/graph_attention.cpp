@@ -11,7 +11,7 @@ void attend_rows(Cuda, const simt::RowItemView&, const simt::EdgeView&, const At
 }
 template <typename T>
 void attention_delta(Cuda, std::int64_t, const AttentionInputs<T>&, HeadRows<const T>, HeadRows<const T>,
-                     HeadRows<Computed<T>>) {
+                     HeadRows<AccumType<T>>) {
   no_cuda("graph_attention");
 }
 template <typename T>

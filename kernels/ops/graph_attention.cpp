@@ -8,14 +8,14 @@
 #include "bough/autograd/autograd.h"
 #include "bough/ops/cast.h"
 #include "bough/simt/device_rows.h"
-#include "kernels/cpu/graph_attention_rows.h"
-#include "kernels/cpu/graph_attention_tiles.h"
+#include "kernels/attention/cpu/rows.h"
+#include "kernels/attention/cpu/tiles.h"
+#include "kernels/attention/simt/device_tiles.h"
 #include "kernels/cuda/graph_attention.h"
 #include "kernels/cuda/graph_attention_tensor_cores.h"
 #include "kernels/cuda/graph_attention_tiles.h"
 #include "kernels/on_any_device.h"
 #include "kernels/ops/graph_attention_call.h"
-#include "kernels/simt/device_tiles.h"
 
 namespace bough {
 namespace {
@@ -99,7 +99,7 @@ void attend_group(Cuda gpu, const AttentionCall& call, const HeadGroup& group, c
 }
 
 /// What a call with tensors of this type computes in.
-DType computed_type(DType dtype) { return dtype == DType::bfloat16 ? DType::float32 : dtype; }
+DType accum_type(DType dtype) { return dtype == DType::bfloat16 ? DType::float32 : dtype; }
 
 /// on_any_device, where a GPU takes bfloat16 too.
 template <typename F>
@@ -116,13 +116,13 @@ void on_attention_device(const Tensor& tensor, const F& f) {
 AttentionResult attend(const AttentionCall& call, const AttentionTensors& tensors) {
   const Tensor& q = tensors.q;
   AttentionResult result{Tensor::empty({call.num_dst, call.heads, call.value_width}, q.dtype(), q.device()),
-                         Tensor::empty({call.num_dst, call.heads}, computed_type(q.dtype()), q.device())};
+                         Tensor::empty({call.num_dst, call.heads}, accum_type(q.dtype()), q.device())};
   on_attention_device(q, [&](auto backend, auto type) {
     using T = typename decltype(type)::type;
     for (const HeadGroup& group : call.groups) {
       attend_group(backend, call, group, call.inputs<T>(tensors, group),
                    AttentionOutputs<T>{head_rows<T>(result.out, true, call.heads, call.value_width, group.first_head),
-                                       head_rows<Computed<T>>(result.log_sum, true, call.heads, 1, group.first_head)});
+                                       head_rows<AccumType<T>>(result.log_sum, true, call.heads, 1, group.first_head)});
     }
   });
   return result;
@@ -130,7 +130,7 @@ AttentionResult attend(const AttentionCall& call, const AttentionTensors& tensor
 
 template <typename T>
 AttentionGradients<T> gradient_views(const AttentionCall& call, const HeadGroup& group, AttentionTensors& gradients) {
-  using Number = Computed<T>;
+  using Number = AccumType<T>;
   const auto table = [&](Tensor& tensor, std::int64_t width) {
     return head_rows<Number>(tensor, tensor.defined() && tensor.rank() == 3, call.heads, width, group.first_head);
   };
@@ -170,7 +170,7 @@ void backward_group(Cpu cpu, const AttentionCall& call, const HeadGroup& group, 
 
 template <typename T>
 void backward_group(Cuda gpu, const AttentionCall& call, const HeadGroup& group, const AttentionInputs<T>& in,
-                    const AttentionGradients<T>& gradients, HeadRows<Computed<T>> delta) {
+                    const AttentionGradients<T>& gradients, HeadRows<AccumType<T>> delta) {
   const Device device = Device::cuda(gpu.device);
   const auto tiles = tiles_for(gpu, call, group, in);
   const auto to_destinations = [&](const simt::RowItemView& rows, const simt::EdgeView& edges) {
@@ -206,7 +206,7 @@ AttentionTensors attend_backward(const AttentionCall& call, const AttentionTenso
   AttentionTensors inputs = tensors, gradients;
   // Gradients of tables are added to what is there; where sums are atomic, so are those of k and v.
   const std::size_t written = call.deterministic || d_out.device().kind == Device::Kind::cpu ? 3 : 1;
-  const DType computed = computed_type(d_out.dtype());
+  const DType computed = accum_type(d_out.dtype());
   for (std::size_t i = 0; i < AttentionTensors::count; ++i) {
     if (!wanted[i]) continue;
     const DType dtype = i == 0 ? d_out.dtype() : computed;  // that of q is no sum of several kernels' work
@@ -222,8 +222,8 @@ AttentionTensors attend_backward(const AttentionCall& call, const AttentionTenso
       AttentionGradients<T> views = gradient_views<T>(call, group, gradients);
       views.d_out = head_rows<T>(d_out, true, call.heads, call.value_width, group.first_head);
       views.out = head_rows<T>(result.out, true, call.heads, call.value_width, group.first_head);
-      views.log_sum = head_rows<Computed<T>>(result.log_sum, true, call.heads, 1, group.first_head);
-      const HeadRows<Computed<T>> deltas = head_rows<Computed<T>>(delta, true, call.heads, 1, group.first_head);
+      views.log_sum = head_rows<AccumType<T>>(result.log_sum, true, call.heads, 1, group.first_head);
+      const HeadRows<AccumType<T>> deltas = head_rows<AccumType<T>>(delta, true, call.heads, 1, group.first_head);
       views.delta = {deltas.data, deltas.row_stride, deltas.head_stride};
       backward_group(backend, call, group, in, views, deltas);
     }
@@ -248,7 +248,7 @@ AttentionTensors tensors_of(const Tensor& q, const Tensor& k, const Tensor& v, c
 /// Kernels take bfloat16 on a GPU only; elsewhere numbers are converted.
 bool is_converted(const AttentionTensors& tensors, AttentionKernel kernel) {
   return tensors.q.dtype() == DType::bfloat16 &&
-         (kernel == AttentionKernel::composed || tensors.q.device().kind == Device::Kind::cpu);
+         (kernel == AttentionKernel::unfused || tensors.q.device().kind == Device::Kind::cpu);
 }
 
 AttentionTensors converted(AttentionTensors tensors, DType dtype) {
@@ -305,7 +305,7 @@ Tensor graph_attention(std::span<const Graph> graphs, const Tensor& q, const Ten
     call.dropout.stream = generator.next_stream();
   }
   const auto attend_to = [&call](const AttentionTensors& given) {
-    return call.kernel == AttentionKernel::composed ? composed_attention(call, given) : fused_attention(call, given);
+    return call.kernel == AttentionKernel::unfused ? unfused_attention(call, given) : fused_attention(call, given);
   };
   if (!is_converted(tensors, call.kernel)) return attend_to(tensors);
   return cast(attend_to(converted(tensors, DType::float32)), DType::bfloat16);
@@ -321,7 +321,7 @@ Tensor attention_weights(const Graph& graph, const Tensor& q, const Tensor& k, c
   call.kernel = AttentionKernel::row;
   const NoGrad no_grad;
   if (q.dtype() == DType::bfloat16) tensors = converted(tensors, DType::float32);
-  if (q.device().kind != Device::Kind::cpu) return composed_weights(call, tensors);
+  if (q.device().kind != Device::Kind::cpu) return unfused_weights(call, tensors);
   const AttentionResult result = attend(call, tensors);
   Tensor weights = Tensor::empty({graph.num_edges(), call.heads}, tensors.q.dtype());
   on_device("attention_weights", tensors.q, [&](auto backend, auto type) {

@@ -144,8 +144,8 @@ AttentionCall check_attention(const char* where, std::span<const Graph> graphs, 
       .deterministic = options.deterministic,
       .tensor_cores = options.tensor_cores};
   if (options.dropout > 0) {
-    if (options.kernel == AttentionKernel::composed) {
-      Recording::refuse(t.q.device(), "dropout of attention weights by AttentionKernel::composed");
+    if (options.kernel == AttentionKernel::unfused) {
+      Recording::refuse(t.q.device(), "dropout of attention weights by AttentionKernel::unfused");
     }
     call.dropout.stream_shift = Recording::random_shift(t.q.device());
     call.dropout.threshold = static_cast<std::uint32_t>(std::max(1.0, std::floor(options.dropout * 0x1p32)));

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "bough/ops/graph_attention.h"
-#include "kernels/attention_views.h"
+#include "kernels/attention/views.h"
 #include "kernels/device_data.h"
 #include "kernels/on_device.h"
 
@@ -89,7 +89,7 @@ AttentionInputs<T> AttentionCall::inputs(const AttentionTensors& tensors, const 
       .relation_bias = head_rows<T>(tensors.relation_bias, true, heads, 1, group.first_head),
       .edge_bias = edge_rows<T>(tensors.edge_bias, group),
       .edge_weights = edge_rows<T>(tensors.edge_weights, group),
-      .scale = static_cast<Computed<T>>(scale),
+      .scale = static_cast<AccumType<T>>(scale),
       .dropout = dropout,
   };
   in.dropout.first_head = static_cast<std::int32_t>(group.first_head);
@@ -101,8 +101,8 @@ AttentionCall check_attention(const char* where, std::span<const Graph> graphs, 
                               const GraphAttentionOptions& options);
 
 /// The same result from operations on edges, which record themselves: what the fused kernels are held to.
-Tensor composed_attention(const AttentionCall& call, const AttentionTensors& tensors);
+Tensor unfused_attention(const AttentionCall& call, const AttentionTensors& tensors);
 /// The weights alone, of a call with one group of heads and without dropout: [edges, heads].
-Tensor composed_weights(const AttentionCall& call, const AttentionTensors& tensors);
+Tensor unfused_weights(const AttentionCall& call, const AttentionTensors& tensors);
 
 }  // namespace bough

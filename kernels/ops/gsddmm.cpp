@@ -20,7 +20,7 @@ Tensor messages_of(const Graph& graph, const Message& message) {
   const bool both = message.lhs.tensor.defined() && message.rhs.tensor.defined();
   if (both) shapes.push_back(message.rhs_row);
   shapes.push_back(message.row);
-  const mp::FeatureLayout layout = mp::line_up(message.common, shapes);
+  const mp::FeatureLayout layout = mp::broadcast_layout(message.common, shapes);
   const bool reads_destinations =
       first.target == Target::destination || (both && message.rhs.target == Target::destination);
 

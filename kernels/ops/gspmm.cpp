@@ -14,7 +14,7 @@ namespace {
 
 struct Reduced {
   Tensor result;
-  Tensor winners;  ///< defined if asked for
+  Tensor arg_indices;  ///< defined if asked for
 };
 
 /// Rows of an empty sum: zeros where there are edges, the empty value elsewhere. So rare that a GPU gets them from
@@ -32,15 +32,15 @@ void fill_rows(const Graph& graph, double empty_value, Tensor& result) {
 }
 
 Reduced reduced_messages(const Graph& graph, const Message& message, ReduceOp reduce, const GspmmOptions& options,
-                         bool keep_winners) {
+                         bool keep_arg_indices) {
   const bool both = message.lhs.tensor.defined() && message.rhs.tensor.defined();
   const Side& first = message.op == BinaryOp::copy_rhs ? message.rhs : message.lhs;
   const Shape shape = mp::with_rows(graph.num_dst(), message.row);
   Reduced reduced{Tensor::empty(shape, first.tensor.dtype(), first.tensor.device()), {}};
-  if (keep_winners) reduced.winners = Tensor::empty(shape, DType::int32, first.tensor.device());
+  if (keep_arg_indices) reduced.arg_indices = Tensor::empty(shape, DType::int32, first.tensor.device());
   if (message.sums_over_nothing()) {
     fill_rows(graph, options.empty_value, reduced.result);
-    if (keep_winners) reduced.winners.fill(-1);
+    if (keep_arg_indices) reduced.arg_indices.fill(-1);
     return reduced;
   }
   if (shape.elements() == 0) return reduced;
@@ -48,24 +48,25 @@ Reduced reduced_messages(const Graph& graph, const Message& message, ReduceOp re
   std::vector<Shape> shapes{mp::row_shape(first.tensor.shape())};
   if (both) shapes.push_back(message.rhs_row);
   shapes.push_back(message.row);
-  const mp::FeatureLayout layout = mp::line_up(message.common, shapes);
+  const mp::FeatureLayout layout = mp::broadcast_layout(message.common, shapes);
   constexpr auto direction = mp::Direction::by_destination;
 
   on_any_device("gspmm", reduced.result, [&]<typename T>(auto backend, TypeTag<T>) {
     reduce_messages(
         backend, graph,
-        MessageReduction<T>{.direction = direction,
-                            .message = {.op = message.op,
-                                        .lhs = {device_data<T>(first.tensor), mp::end_of(first.target, direction)},
-                                        .rhs = {both ? device_data<T>(message.rhs.tensor) : nullptr,
-                                                mp::end_of(message.rhs.target, direction)},
-                                        .layout = &layout},
-                            .reduce = reduce,
-                            .results = {.rows = device_data<T>(reduced.result),
-                                        .width = message.row.elements(),
-                                        .winners = keep_winners ? device_data<std::int32_t>(reduced.winners) : nullptr,
-                                        .empty = static_cast<T>(options.empty_value)},
-                            .strategy = options.strategy});
+        MessageReduction<T>{
+            .direction = direction,
+            .message = {.op = message.op,
+                        .lhs = {device_data<T>(first.tensor), mp::end_of(first.target, direction)},
+                        .rhs = {both ? device_data<T>(message.rhs.tensor) : nullptr,
+                                mp::end_of(message.rhs.target, direction)},
+                        .layout = &layout},
+            .reduce = reduce,
+            .results = {.rows = device_data<T>(reduced.result),
+                        .width = message.row.elements(),
+                        .arg_indices = keep_arg_indices ? device_data<std::int32_t>(reduced.arg_indices) : nullptr,
+                        .empty = static_cast<T>(options.empty_value)},
+            .strategy = options.strategy});
   });
   return reduced;
 }
@@ -96,12 +97,12 @@ Tensor product_message_gradient(const Graph& graph, const Message& message, cons
 
 /// What flows back into the messages, as a tensor of the smallest size that says it.
 MessageGradient message_gradient(const Graph& graph, const Message& message, ReduceOp reduce, const Tensor& gradient,
-                                 const Tensor& winners) {
+                                 const Tensor& arg_indices) {
   switch (reduce) {
     case ReduceOp::sum:
     case ReduceOp::max:
     case ReduceOp::min:
-      return {{gradient, Target::destination}, winners};
+      return {{gradient, Target::destination}, arg_indices};
     case ReduceOp::mean:
       return {{mp::divided_by_in_degree(graph, gradient), Target::destination}};
     case ReduceOp::prod:
@@ -127,7 +128,7 @@ Tensor gspmm(const Graph& graph, BinaryOp op, ReduceOp reduce, const Tensor& lhs
   }
   return record({.name = "gspmm",
                  .inputs = {message.lhs.tensor, message.rhs.tensor},
-                 .saved = {saved_lhs, saved_rhs, reduced.winners},
+                 .saved = {saved_lhs, saved_rhs, reduced.arg_indices},
                  .backward = [graph, reduce, kept = without_tensors(message)](const BackwardCall& call) -> Gradients {
                    Message restored = kept;
                    restored.lhs.tensor = call.saved(0);

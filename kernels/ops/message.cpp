@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "bough/ops/arithmetic.h"
-#include "kernels/cpu/scatter_winners.h"
+#include "kernels/cpu/scatter_arg_indices.h"
 #include "kernels/device_data.h"
 #include "kernels/on_any_device.h"
 #include "kernels/ops/message_passes.h"
@@ -33,12 +33,12 @@ bool reads_both(BinaryOp op) { return op != BinaryOp::copy_lhs && op != BinaryOp
 struct Contraction {
   BinaryOp op = BinaryOp::copy_lhs;
   Side lhs, rhs;
-  Tensor winners = {};
+  Tensor arg_indices = {};
   Shape common;
 };
 
-/// From this mean degree on, finding the edges that did not win costs more than writing where the winners came from,
-/// which is all over the place.
+/// From this mean degree on, finding the edges that did not win costs more than writing where the arg_indices came
+/// from, which is all over the place.
 constexpr std::int64_t least_scattered_degree = 64;
 
 /// For each edge the row of a target; null for its own.
@@ -56,10 +56,10 @@ Tensor add_up(const Graph& graph, const Contraction& sum, Target target, const S
 
   const bool whole_rows = sum.op == BinaryOp::copy_lhs && row == sum.common;
   const bool few_win = graph.num_edges() >= least_scattered_degree * graph.num_dst();
-  if (sum.winners.defined() && whole_rows && few_win && result.device() == Device::cpu()) {
+  if (sum.arg_indices.defined() && whole_rows && few_win && result.device() == Device::cpu()) {
     on_device("message gradient", result, [&]<typename T>(Cpu cpu, TypeTag<T>) {
-      scatter_winners(cpu, rows_of<T>(sum.lhs.tensor), rows_of<std::int32_t>(sum.winners), rows_by_edge(graph, target),
-                      rows_of<T>(result));
+      scatter_arg_indices(cpu, rows_of<T>(sum.lhs.tensor), rows_of<std::int32_t>(sum.arg_indices),
+                          rows_by_edge(graph, target), rows_of<T>(result));
     });
     return result;
   }
@@ -67,7 +67,7 @@ Tensor add_up(const Graph& graph, const Contraction& sum, Target target, const S
   std::vector<Shape> shapes{mp::row_shape(sum.lhs.tensor.shape())};
   if (reads_both(sum.op)) shapes.push_back(mp::row_shape(sum.rhs.tensor.shape()));
   shapes.push_back(row);
-  const mp::FeatureLayout layout = mp::line_up(sum.common, shapes);
+  const mp::FeatureLayout layout = mp::broadcast_layout(sum.common, shapes);
 
   on_any_device("message gradient", result, [&]<typename T>(auto backend, TypeTag<T>) {
     const auto direction = target == Target::source ? mp::Direction::by_source : mp::Direction::by_destination;
@@ -80,7 +80,7 @@ Tensor add_up(const Graph& graph, const Contraction& sum, Target target, const S
         .op = sum.op,
         .lhs = operand_of(sum.lhs),
         .rhs = both ? operand_of(sum.rhs) : OperandRows<T>{},
-        .winners = sum.winners.defined() ? device_data<std::int32_t>(sum.winners) : nullptr,
+        .arg_indices = sum.arg_indices.defined() ? device_data<std::int32_t>(sum.arg_indices) : nullptr,
         .layout = &layout};
     if (target == Target::edge) {
       const bool reads_destinations =
@@ -156,7 +156,7 @@ Message without_tensors(Message message) {
 std::pair<Tensor, Tensor> operand_gradients(const Graph& graph, const Message& message, const MessageGradient& gradient,
                                             bool lhs_wanted, bool rhs_wanted) {
   const auto sum = [&](BinaryOp op, const Side& other, const Side& wanted, const Shape& row) {
-    return add_up(graph, {op, gradient.values, other, gradient.winners, message.common}, wanted.target, row);
+    return add_up(graph, {op, gradient.values, other, gradient.arg_indices, message.common}, wanted.target, row);
   };
   const auto to_lhs = [&](BinaryOp op) { return sum(op, message.rhs, message.lhs, message.lhs_row); };
   const auto to_rhs = [&](BinaryOp op) { return sum(op, message.lhs, message.rhs, message.rhs_row); };

@@ -32,7 +32,7 @@ Message checked_message(std::string_view where, const Graph& graph, BinaryOp op,
 /// The gradient of a message, or for max and min that of the result and the edges that won it.
 struct MessageGradient {
   Side values;
-  Tensor winners = {};
+  Tensor arg_indices = {};
 };
 
 /// Gradients to lhs and rhs, each undefined unless wanted. `message` holds the operands they need, see saved_operands.

@@ -48,7 +48,7 @@ simt::MessageCall<T> message_call(const MessageArguments<T>& message) {
           .lhs_end = message.lhs.end,
           .rhs = message.rhs.rows,
           .rhs_end = message.rhs.end,
-          .winners = message.winners,
+          .arg_indices = message.arg_indices,
           .layout = message.layout};
 }
 
@@ -56,8 +56,9 @@ template <typename T>
 void reduce_messages(Cuda gpu, const Graph& graph, const MessageReduction<T>& reduction) {
   const auto rows = simt::device_rows(graph, reduction.direction, Device::cuda(gpu.device));
   gspmm(gpu, rows->rows(), rows->edges(), message_call(reduction.message), reduction.reduce,
-        simt::GspmmResults<T>{
-            .rows = reduction.results.rows, .winners = reduction.results.winners, .empty = reduction.results.empty});
+        simt::GspmmResults<T>{.rows = reduction.results.rows,
+                              .arg_indices = reduction.results.arg_indices,
+                              .empty = reduction.results.empty});
 }
 
 /// The message of every edge, into a row of its own. Ends of operands are those of a traversal by destination.

@@ -69,7 +69,7 @@ void reduce_segments(Cuda gpu, const Tensor& offsets, const MessageArguments<T>&
                      const mp::RowResults<T>& results) {
   const simt::DeviceRows segments = device_segments(offsets);
   gspmm(gpu, segments.rows(), simt::EdgeView{.offsets = segments.edges().offsets}, message_call(message), reduce,
-        simt::GspmmResults<T>{.rows = results.rows, .winners = results.winners, .empty = results.empty});
+        simt::GspmmResults<T>{.rows = results.rows, .arg_indices = results.arg_indices, .empty = results.empty});
 }
 
 /// What flows back into the values of a product.
@@ -85,21 +85,22 @@ void product_gradient(Cuda gpu, const Tensor& offsets, Rows<const T> values, Row
 
 /// What flows back into the values of any other reduction.
 template <typename T>
-void spread_gradient(Cpu cpu, const Tensor& offsets, Rows<const T> gradient, const std::int32_t* winners, bool mean,
+void spread_gradient(Cpu cpu, const Tensor& offsets, Rows<const T> gradient, const std::int32_t* arg_indices, bool mean,
                      Rows<T> result) {
-  spread_segments(
-      cpu, SegmentGradient<T>{.segments = segments_of(offsets), .gradient = gradient, .winners = winners, .mean = mean},
-      result);
+  spread_segments(cpu,
+                  SegmentGradient<T>{
+                      .segments = segments_of(offsets), .gradient = gradient, .arg_indices = arg_indices, .mean = mean},
+                  result);
 }
 template <typename T>
-void spread_gradient(Cuda gpu, const Tensor& offsets, Rows<const T> gradient, const std::int32_t* winners, bool mean,
-                     Rows<T> result) {
+void spread_gradient(Cuda gpu, const Tensor& offsets, Rows<const T> gradient, const std::int32_t* arg_indices,
+                     bool mean, Rows<T> result) {
   spread_segments(gpu, simt::SpreadSegments<T>{device_data<std::int64_t>(offsets), count_of(offsets), result.count,
-                                               result.width, gradient.data, winners, mean, result.data});
+                                               result.width, gradient.data, arg_indices, mean, result.data});
 }
 
 Tensor reduce_gradient(ReduceOp reduce, std::int64_t num_rows, const Tensor& gradient, const Tensor& offsets,
-                       const Tensor& values, const Tensor& winners) {
+                       const Tensor& values, const Tensor& arg_indices) {
   Tensor result = Tensor::empty(gradient.shape().with(0, num_rows), gradient.dtype(), gradient.device());
   if (result.elements() == 0) return result;
   on_any_device("segment_reduce", gradient, [&]<typename T>(auto backend, TypeTag<T>) {
@@ -107,8 +108,8 @@ Tensor reduce_gradient(ReduceOp reduce, std::int64_t num_rows, const Tensor& gra
       product_gradient(backend, offsets, rows_of<T>(values), rows_of<T>(gradient), rows_of<T>(result));
     } else {
       spread_gradient(backend, offsets, rows_of<T>(gradient),
-                      winners.defined() ? device_data<std::int32_t>(winners) : nullptr, reduce == ReduceOp::mean,
-                      rows_of<T>(result));
+                      arg_indices.defined() ? device_data<std::int32_t>(arg_indices) : nullptr,
+                      reduce == ReduceOp::mean, rows_of<T>(result));
     }
   });
   return result;
@@ -151,18 +152,18 @@ Tensor segment_reduce(const Tensor& values, const Tensor& offsets, ReduceOp redu
                                                    name_of(reduce), values.size(0)));
   }
   Tensor result = Tensor::empty(shape, values.dtype(), values.device());
-  Tensor winners = recorded && selects ? Tensor::empty(shape, DType::int32, values.device()) : Tensor{};
+  Tensor arg_indices = recorded && selects ? Tensor::empty(shape, DType::int32, values.device()) : Tensor{};
 
   if (result.elements() > 0) {
     const std::vector<Shape> shapes(2, row);
-    const mp::FeatureLayout layout = mp::line_up(row, shapes);
+    const mp::FeatureLayout layout = mp::broadcast_layout(row, shapes);
     on_any_device("segment_reduce", values, [&]<typename T>(auto backend, TypeTag<T>) {
       reduce_segments<T>(backend, offsets,
                          {.op = BinaryOp::copy_lhs, .lhs = {device_data<T>(values), mp::End::edge}, .layout = &layout},
                          reduce,
                          {.rows = device_data<T>(result),
                           .width = row.elements(),
-                          .winners = winners.defined() ? device_data<std::int32_t>(winners) : nullptr,
+                          .arg_indices = arg_indices.defined() ? device_data<std::int32_t>(arg_indices) : nullptr,
                           .empty = static_cast<T>(options.empty_value)});
     });
   }
@@ -170,7 +171,7 @@ Tensor segment_reduce(const Tensor& values, const Tensor& offsets, ReduceOp redu
   return record(
       {.name = "segment_reduce",
        .inputs = {values},
-       .saved = {offsets, reduce == ReduceOp::prod ? values : Tensor{}, winners},
+       .saved = {offsets, reduce == ReduceOp::prod ? values : Tensor{}, arg_indices},
        .backward = [reduce, num_rows = values.size(0)](const BackwardCall& call) -> Gradients {
          return {reduce_gradient(reduce, num_rows, call.gradient(), call.saved(0), call.saved(1), call.saved(2))};
        }},

@@ -8,7 +8,7 @@ namespace {
 /// Runs of features are cut at multiples of this, so that parts fill whole vectors.
 constexpr std::int64_t inner_grain = 64;
 
-/// Some neighbouring axes of the common shape, and which participants have them.
+/// Some neighbouring axes of the common shape, and which operands have them.
 struct MergedAxis {
   std::int64_t extent = 1;
   std::vector<bool> has;
@@ -35,30 +35,30 @@ std::vector<MergedAxis> merge_axes(const Shape& common, std::span<const Shape> s
 
 }  // namespace
 
-FeatureLayout line_up(const Shape& common, std::span<const Shape> shapes) {
+FeatureLayout broadcast_layout(const Shape& common, std::span<const Shape> shapes) {
   const std::vector<MergedAxis> axes = merge_axes(common, shapes);
   FeatureLayout layout;
   layout.inner = axes.back().extent;
   for (std::size_t axis = 0; axis + 1 < axes.size(); ++axis) layout.outer *= axes[axis].extent;
 
   for (std::size_t i = 0; i < shapes.size(); ++i) {
-    FeatureLayout::Participant participant;
-    participant.step = axes.back().has[i] ? 1 : 0;
-    participant.width = shapes[i].elements();
-    participant.offsets = {0};
-    std::int64_t below = participant.step == 1 ? layout.inner : 1;  // elements of one index of the axis
+    FeatureLayout::Operand operand;
+    operand.step = axes.back().has[i] ? 1 : 0;
+    operand.width = shapes[i].elements();
+    operand.offsets = {0};
+    std::int64_t below = operand.step == 1 ? layout.inner : 1;  // elements of one index of the axis
     for (std::size_t axis = axes.size() - 1; axis-- > 0;) {
       const std::int64_t stride = axes[axis].has[i] ? below : 0;
       if (axes[axis].has[i]) below *= axes[axis].extent;
-      if (!axes[axis].has[i] && axes[axis].extent > 1) participant.distinct = false;
+      if (!axes[axis].has[i] && axes[axis].extent > 1) operand.distinct = false;
       std::vector<std::int64_t> offsets;
-      offsets.reserve(participant.offsets.size() * static_cast<std::size_t>(axes[axis].extent));
+      offsets.reserve(operand.offsets.size() * static_cast<std::size_t>(axes[axis].extent));
       for (std::int64_t index = 0; index < axes[axis].extent; ++index) {
-        for (const std::int64_t offset : participant.offsets) offsets.push_back(index * stride + offset);
+        for (const std::int64_t offset : operand.offsets) offsets.push_back(index * stride + offset);
       }
-      participant.offsets = std::move(offsets);
+      operand.offsets = std::move(offsets);
     }
-    layout.participants.push_back(std::move(participant));
+    layout.operands.push_back(std::move(operand));
   }
   return layout;
 }
@@ -71,7 +71,7 @@ Shape with_rows(std::int64_t rows, const Shape& row) {
   return Shape(extents);
 }
 
-std::vector<FeatureBlock> cut_features(const FeatureLayout& layout, const FeatureLayout::Participant& result,
+std::vector<FeatureBlock> cut_features(const FeatureLayout& layout, const FeatureLayout::Operand& result,
                                        std::int64_t blocks) {
   const FeatureBlock whole{0, layout.outer, 0, layout.inner, 0, result.width};
   if (blocks <= 1 || !result.distinct) return {whole};

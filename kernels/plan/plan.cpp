@@ -73,7 +73,7 @@ std::shared_ptr<const TraversalPlan> traversal_plan(const Graph& graph, Directio
       by_destination ? 0 : 1);
 }
 
-Schedule make_schedule(const TraversalPlan& plan, const FeatureLayout& layout, const FeatureLayout::Participant& result,
+Schedule make_schedule(const TraversalPlan& plan, const FeatureLayout& layout, const FeatureLayout::Operand& result,
                        Strategy requested) {
   const std::int64_t width = std::max<std::int64_t>(1, layout.outer * layout.inner);
   const std::int64_t work = (plan.edges + plan.rows) * width;
@@ -130,8 +130,8 @@ void traverse(const TraversalPlan& plan, const Schedule& schedule, const PieceFu
 
 Strategy chosen_strategy(const Graph& graph, std::int64_t width) {
   const Shape row{width};
-  const mp::FeatureLayout layout = mp::line_up(row, std::span(&row, 1));
-  return mp::make_schedule(*mp::traversal_plan(graph, mp::Direction::by_destination), layout, layout.participants[0])
+  const mp::FeatureLayout layout = mp::broadcast_layout(row, std::span(&row, 1));
+  return mp::make_schedule(*mp::traversal_plan(graph, mp::Direction::by_destination), layout, layout.operands[0])
       .strategy;
 }
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "bough/simt/collective.h"
-#include "kernels/attention_views.h"
+#include "kernels/attention/views.h"
 
 /// Vectors of features spread over the lanes of a warp.
 namespace bough::simt {
@@ -42,10 +42,10 @@ BOUGH_DEVICE std::int64_t first_feature(const Context& context, int pack) {
 /// Reads a vector, as the numbers it is computed with, or zeros for a group that is not `active`. `width` is a multiple
 /// of the size of packs.
 template <typename ShareOf, typename Context, typename T>
-BOUGH_DEVICE Fragment<Computed<T>, ShareOf> load_fragment(Context& context, const T* from, std::int64_t width,
-                                                          bool active = true) {
+BOUGH_DEVICE Fragment<AccumType<T>, ShareOf> load_fragment(Context& context, const T* from, std::int64_t width,
+                                                           bool active = true) {
   constexpr int packed = ShareOf::packed;
-  Fragment<Computed<T>, ShareOf> result;
+  Fragment<AccumType<T>, ShareOf> result;
   for (int pack = 0; pack < ShareOf::elements / packed; ++pack) {
     const std::int64_t first = first_feature<ShareOf>(context, pack);
     if (!active || first >= width) continue;
@@ -58,7 +58,7 @@ BOUGH_DEVICE Fragment<Computed<T>, ShareOf> load_fragment(Context& context, cons
 /// Writes factor * fragment. Called by the lanes of one group.
 template <typename ShareOf, typename Context, typename T>
 BOUGH_DEVICE void store_fragment(Context& context, T* to, std::int64_t width,
-                                 const Fragment<Computed<T>, ShareOf>& fragment, Computed<T> factor) {
+                                 const Fragment<AccumType<T>, ShareOf>& fragment, AccumType<T> factor) {
   constexpr int packed = ShareOf::packed;
   for (int pack = 0; pack < ShareOf::elements / packed; ++pack) {
     const std::int64_t first = first_feature<ShareOf>(context, pack);

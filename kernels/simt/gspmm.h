@@ -14,11 +14,11 @@ template <typename Queue, typename T>
 void gspmm(Queue& queue, const RowItemView& rows, const EdgeView& edges, const MessageCall<T>& call, ReduceOp reduce,
            const GspmmResults<T>& results) {
   const UploadedMessage<Queue, T> message(queue, call);
-  const auto run = [&]<bool KeepWinner, typename Reduce>(const Reduce& operation) {
-    reduce_messages<KeepWinner>(queue, {"gspmm", "gspmm_merge"}, rows, edges, message.view(), operation, results);
+  const auto run = [&]<bool KeepArg, typename Reduce>(const Reduce& operation) {
+    reduce_messages<KeepArg>(queue, {"gspmm", "gspmm_merge"}, rows, edges, message.view(), operation, results);
   };
   const auto selected = [&](const auto& operation) {
-    if (results.winners != nullptr) return run.template operator()<true>(operation);
+    if (results.arg_indices != nullptr) return run.template operator()<true>(operation);
     run.template operator()<false>(operation);
   };
   switch (reduce) {

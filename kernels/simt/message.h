@@ -16,11 +16,12 @@ template <typename T>
 struct MessageView {
   BinaryOp op = BinaryOp::copy_lhs;  ///< never copy_rhs
   MessageOperand<T> lhs, rhs;
-  const std::int32_t* winners = nullptr;  ///< laid out as lhs; if given, lhs counts only for the edge that won
+  const std::int32_t* arg_indices = nullptr;  ///< laid out as lhs; if given, lhs counts only for the edge that won
   MessageFeatures features;
 
   BOUGH_DEVICE bool reads(mp::End end) const {
-    return lhs.end == end || (rhs.rows != nullptr && rhs.end == end) || (winners != nullptr && end == mp::End::edge);
+    return lhs.end == end || (rhs.rows != nullptr && rhs.end == end) ||
+           (arg_indices != nullptr && end == mp::End::edge);
   }
 
   /// The message of one feature.
@@ -29,7 +30,7 @@ struct MessageView {
                     std::int64_t inner_index) const {
     const std::int64_t left_place = lhs.place(context, edge, outer_index, inner_index);
     T left = context.load(lhs.rows + left_place);
-    if (winners != nullptr && context.load(winners + left_place) != static_cast<std::int32_t>(edge.number[2])) {
+    if (arg_indices != nullptr && context.load(arg_indices + left_place) != static_cast<std::int32_t>(edge.number[2])) {
       left = 0;
     }
     if (rhs.rows == nullptr) return left;
@@ -47,7 +48,7 @@ struct MessageView {
   }
 };
 
-/// What a launch is asked for. The layout's participants are the operands, then the result.
+/// What a launch is asked for. The layout's operands are the operands, then the result.
 template <typename T>
 struct MessageCall {
   BinaryOp op = BinaryOp::copy_lhs;
@@ -55,7 +56,7 @@ struct MessageCall {
   mp::End lhs_end = mp::End::edge;
   const T* rhs = nullptr;
   mp::End rhs_end = mp::End::edge;
-  const std::int32_t* winners = nullptr;
+  const std::int32_t* arg_indices = nullptr;
   const mp::FeatureLayout* layout = nullptr;
 };
 
@@ -66,16 +67,16 @@ class UploadedMessage {
   UploadedMessage(Queue& queue, const MessageCall<T>& call)
       : lhs_offsets_(upload(queue, call, 0)),
         rhs_offsets_(upload(queue, call, call.rhs == nullptr ? 0 : 1)),
-        result_offsets_(upload(queue, call, call.layout->participants.size() - 1)) {
+        result_offsets_(upload(queue, call, call.layout->operands.size() - 1)) {
     const auto operand = [&](const T* rows, mp::End end, std::size_t number, const std::int64_t* offsets) {
-      const mp::FeatureLayout::Participant& features = call.layout->participants[number];
+      const mp::FeatureLayout::Operand& features = call.layout->operands[number];
       return MessageOperand<T>{rows, end, features.width, features.step, offsets};
     };
-    const mp::FeatureLayout::Participant& result = call.layout->participants.back();
+    const mp::FeatureLayout::Operand& result = call.layout->operands.back();
     view_ = {.op = call.op,
              .lhs = operand(call.lhs, call.lhs_end, 0, lhs_offsets_.data()),
              .rhs = operand(call.rhs, call.rhs_end, call.rhs == nullptr ? 0 : 1, rhs_offsets_.data()),
-             .winners = call.winners,
+             .arg_indices = call.arg_indices,
              .features = {.outer = call.layout->outer,
                           .inner = call.layout->inner,
                           .width = result.width,
@@ -88,8 +89,8 @@ class UploadedMessage {
  private:
   using Offsets = decltype(std::declval<Queue&>().upload(std::span<const std::int64_t>()));
 
-  static Offsets upload(Queue& queue, const MessageCall<T>& call, std::size_t participant) {
-    return queue.upload(std::span<const std::int64_t>(call.layout->participants[participant].offsets));
+  static Offsets upload(Queue& queue, const MessageCall<T>& call, std::size_t operand) {
+    return queue.upload(std::span<const std::int64_t>(call.layout->operands[operand].offsets));
   }
 
   Offsets lhs_offsets_, rhs_offsets_, result_offsets_;

@@ -84,8 +84,8 @@ struct SpreadSegments {
   const std::int64_t* offsets = nullptr;
   std::int64_t segments = 0, rows = 0, width = 1;
   const T* gradient = nullptr;
-  const std::int32_t* winners = nullptr;  ///< if given, only the row that won a feature gets it
-  bool mean = false;                      ///< divided by the number of rows
+  const std::int32_t* arg_indices = nullptr;  ///< if given, only the row that won a feature gets it
+  bool mean = false;                          ///< divided by the number of rows
   T* values = nullptr;
 
   template <typename Context>
@@ -103,7 +103,8 @@ struct SpreadSegments {
       }
     }
     T value = context.load(gradient + low * width + column);
-    if (winners != nullptr && context.load(winners + low * width + column) != static_cast<std::int32_t>(row)) value = 0;
+    if (arg_indices != nullptr && context.load(arg_indices + low * width + column) != static_cast<std::int32_t>(row))
+      value = 0;
     if (mean) value /= static_cast<T>(context.load(offsets + low + 1) - context.load(offsets + low));
     context.store(values + i, value);
   }

@@ -163,7 +163,7 @@ Tensor GraphSelfAttention::edge_weights(const Tensor& distances) const {
   if (!options_.soft_span) return {};
   if (!distances.defined()) {
     throw ConfigError("graph self-attention",
-                      "a soft span needs the distance of each edge; run the model on make_rounds(graph, ...)");
+                      "a soft span needs the distance of each edge; run the model on make_layer_schedule(graph, ...)");
   }
   // One row for each distance that occurs in such a graph, looked up by the edges.
   const auto ramp = static_cast<double>(options_.soft_span->ramp);

@@ -9,7 +9,7 @@
 #include "bough/ops/arrange.h"
 #include "bough/ops/rows.h"
 #include "nn/modules/layer_parts.h"
-#include "nn/modules/round_inputs.h"
+#include "nn/modules/layer_step_inputs.h"
 
 namespace bough::nn {
 
@@ -18,18 +18,19 @@ Tensor index_tensor(const IdArray& ids) { return Tensor::from_span(ids.span(), {
 namespace {
 
 /// The rows from outside that a layer reads, checked; undefined if the graph reads none.
-Tensor outside_rows(const Rounds& rounds, const SegmentMemory* memory, std::size_t layer, const Tensor& tokens) {
-  if (rounds.num_outside == 0) return {};
+Tensor outside_rows(const LayerSchedule& schedule, const SegmentMemory* memory, std::size_t layer,
+                    const Tensor& tokens) {
+  if (schedule.num_outside == 0) return {};
   if (memory == nullptr || layer >= memory->layers.size()) {
     throw ConfigError("graph transformer",
                       fmt::format("the graph reads {} remembered rows; give a memory that has them, or start with a "
                                   "graph whose memory is empty",
-                                  rounds.num_outside));
+                                  schedule.num_outside));
   }
   const Tensor& rows = memory->layers[layer];
-  if (rows.rank() != 2 || rows.size(0) != rounds.num_outside || rows.size(1) != tokens.size(1)) {
+  if (rows.rank() != 2 || rows.size(0) != schedule.num_outside || rows.size(1) != tokens.size(1)) {
     throw ShapeError("graph transformer", fmt::format("the memory of layer {} must be [{}, {}], it is {}", layer,
-                                                      rounds.num_outside, tokens.size(1), to_string(rows.shape())));
+                                                      schedule.num_outside, tokens.size(1), to_string(rows.shape())));
   }
   return rows;
 }
@@ -81,13 +82,12 @@ Tensor GraphTransformerLayer::forward(const LayerView& view, const Tensor& sourc
                 {.destinations = whole ? Tensor() : index_tensor(view.destination_rows).to(sources.device())}, kept);
 }
 
-Tensor GraphTransformerLayer::forward(const Round& round, Tensor held, const Tensor& outside, Kept kept) const {
-  const AttentionRows rows{
-      .sources = round.source_rows, .destinations = round.updated_rows, .distances = round.distances};
+Tensor GraphTransformerLayer::forward(const LayerStep& step, Tensor live, const Tensor& outside, Kept kept) const {
+  const AttentionRows rows{.sources = step.source_rows, .destinations = step.updated_rows, .distances = step.distances};
   const bool reads_more = outside.defined() && outside.size(0) > 0;
-  if (!round.next_rows.defined() && !reads_more) return update(round.graphs, std::move(held), rows, kept);
-  const Tensor updated = update(round.graphs, reads_more ? concatenate({outside, held}, 0) : held, rows, kept);
-  return round.next_rows.defined() ? gather_rows(concatenate({updated, held}, 0), round.next_rows) : updated;
+  if (!step.next_rows.defined() && !reads_more) return update(step.graphs, std::move(live), rows, kept);
+  const Tensor updated = update(step.graphs, reads_more ? concatenate({outside, live}, 0) : live, rows, kept);
+  return step.next_rows.defined() ? gather_rows(concatenate({updated, live}, 0), step.next_rows) : updated;
 }
 
 Tensor GraphTransformerLayer::update(std::span<const Graph> graphs, Tensor nodes, const AttentionRows& rows,
@@ -134,7 +134,7 @@ GraphTransformer::GraphTransformer(const GraphTransformerOptions& options) : opt
 Tensor GraphTransformer::forward(const Graph& graph, const Tensor& h) const {
   if (options_.stages != 1) {
     throw ConfigError("graph transformer", fmt::format("a graph alone has one stage, the model {}; run it on "
-                                                       "make_rounds(graph, ...)",
+                                                       "make_layer_schedule(graph, ...)",
                                                        options_.stages));
   }
   Tensor state = h;
@@ -156,44 +156,45 @@ Tensor GraphTransformer::forward(const NeededNodes& needed, const Tensor& h) con
   return finish(gather_rows(state, index_tensor(needed.readout_rows).to(state.device())));
 }
 
-void GraphTransformer::require_fit(const Rounds& rounds, const Tensor& tokens) const {
+void GraphTransformer::require_fit(const LayerSchedule& schedule, const Tensor& tokens) const {
   constexpr const char* where = "graph transformer";
-  require_inputs(where, rounds, options_.layers, options_.layer.dim, tokens);
-  if (rounds.layers.front().size() != static_cast<std::size_t>(options_.stages)) {
+  require_inputs(where, schedule, options_.layers, options_.layer.dim, tokens);
+  if (schedule.layers.front().size() != static_cast<std::size_t>(options_.stages)) {
     throw ConfigError(where, fmt::format("the graph has {} stages a layer, the model {}; set the option stages",
-                                         rounds.layers.front().size(), options_.stages));
+                                         schedule.layers.front().size(), options_.stages));
   }
-  if (rounds.soft_span != options_.layer.soft_span) {
+  if (schedule.soft_span != options_.layer.soft_span) {
     throw ConfigError(where, "the soft span of the graph is not that of the model; set the option layer.soft_span");
   }
 }
 
-Tensor GraphTransformer::forward(const Rounds& rounds, const Tensor& tokens, const ForwardOptions& options) const {
-  require_fit(rounds, tokens);
+Tensor GraphTransformer::forward(const LayerSchedule& schedule, const Tensor& tokens,
+                                 const ForwardOptions& options) const {
+  require_fit(schedule, tokens);
   SegmentMemory remembered;
-  Tensor held = first_rows(rounds, tokens, start);
-  for (std::size_t i = 0; i < rounds.layers.size(); ++i) {
-    const Tensor outside = outside_rows(rounds, options.memory, i, tokens);
-    if (options.memory != nullptr && rounds.remembered_rows.defined()) {
+  Tensor live = first_rows(schedule, tokens, start);
+  for (std::size_t i = 0; i < schedule.layers.size(); ++i) {
+    const Tensor outside = outside_rows(schedule, options.memory, i, tokens);
+    if (options.memory != nullptr && schedule.remembered_rows.defined()) {
       const NoGrad no_grad;
       remembered.layers.push_back(
-          gather_rows(outside.defined() ? concatenate({outside, held}, 0) : held, rounds.remembered_rows).detach());
+          gather_rows(outside.defined() ? concatenate({outside, live}, 0) : live, schedule.remembered_rows).detach());
     }
-    for (std::size_t stage = 0; stage < rounds.layers[i].size(); ++stage) {
-      held = run(layer(static_cast<std::int64_t>(i), static_cast<std::int64_t>(stage)), options_.checkpoint_layers,
-                 kept_values(options_, rounds.layers[i][stage].graphs.front().num_dst(), rounds.num_tokens),
-                 rounds.layers[i][stage], std::move(held), outside);
+    for (std::size_t stage = 0; stage < schedule.layers[i].size(); ++stage) {
+      live = run(layer(static_cast<std::int64_t>(i), static_cast<std::int64_t>(stage)), options_.checkpoint_layers,
+                 kept_values(options_, schedule.layers[i][stage].graphs.front().num_dst(), schedule.num_tokens),
+                 schedule.layers[i][stage], std::move(live), outside);
     }
-    const bool last = i + 1 == rounds.layers.size();
+    const bool last = i + 1 == schedule.layers.size();
     if (last || options.after_layer) {
-      const Tensor& rows = rounds.readout_rows[i];
-      const Tensor readout = rows.defined() ? gather_rows(held, rows) : held;
+      const Tensor& rows = schedule.readout_rows[i];
+      const Tensor readout = rows.defined() ? gather_rows(live, rows) : live;
       if (!last) options.after_layer(static_cast<std::int64_t>(i), readout);
-      if (last) held = readout;
+      if (last) live = readout;
     }
   }
-  if (options.memory != nullptr && rounds.remembered_rows.defined()) *options.memory = std::move(remembered);
-  return finish(held);
+  if (options.memory != nullptr && schedule.remembered_rows.defined()) *options.memory = std::move(remembered);
+  return finish(live);
 }
 
 Tensor GraphTransformer::span_penalty() const {

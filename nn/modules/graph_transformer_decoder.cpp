@@ -7,7 +7,7 @@
 #include "bough/ops/rows.h"
 #include "kernels/ops/replace_rows.h"
 #include "nn/modules/layer_parts.h"
-#include "nn/modules/round_inputs.h"
+#include "nn/modules/layer_step_inputs.h"
 
 namespace bough::nn {
 namespace {
@@ -65,18 +65,18 @@ Tensor GraphTransformerDecoderLayer::forward(const Graph& graph, const Graph& cr
                      fmt::format("needs one row for each of the {} nodes of a graph that is not bipartite, not {}",
                                  graph.num_dst(), to_string(h.shape())));
   }
-  return forward(Round{.graphs = {graph}}, cross, h, encoded, {});
+  return forward(LayerStep{.graphs = {graph}}, cross, h, encoded, {});
 }
 
-Tensor GraphTransformerDecoderLayer::forward(const Round& round, const Graph& cross, const Tensor& held,
+Tensor GraphTransformerDecoderLayer::forward(const LayerStep& step, const Graph& cross, const Tensor& live,
                                              const Tensor& encoded, const Tensor& token_rows) const {
   const auto add_part = [this](const LayerNorm& norm, const Tensor& read, const Tensor& rows, const auto& part) {
     return residual(norm, dropout_, pre_norm_, read, rows, part);
   };
-  const Tensor attended = add_part(attention_norm, held, round.updated_rows, [&](const Tensor& nodes) {
+  const Tensor attended = add_part(attention_norm, live, step.updated_rows, [&](const Tensor& nodes) {
     return attention.forward(
-        round.graphs, nodes,
-        {.sources = round.source_rows, .destinations = round.updated_rows, .distances = round.distances});
+        step.graphs, nodes,
+        {.sources = step.source_rows, .destinations = step.updated_rows, .distances = step.distances});
   });
   const Tensor tokens = token_rows.defined() ? gather_rows(attended, token_rows) : attended;
   require_cross_graph(cross, tokens.size(0), encoded);
@@ -113,37 +113,37 @@ Tensor GraphTransformerDecoder::forward(const Graph& graph, const Graph& cross, 
   return finish(state);
 }
 
-void GraphTransformerDecoder::require_fit(const Rounds& rounds, const Graph& cross, const Tensor& tokens,
+void GraphTransformerDecoder::require_fit(const LayerSchedule& schedule, const Graph& cross, const Tensor& tokens,
                                           const Tensor& encoded) const {
-  require_inputs(where, rounds, options_.layers, options_.layer.dim, tokens);
-  require_cross_graph(cross, rounds.num_tokens, encoded);
-  for (std::size_t i = 0; i < rounds.layers.size(); ++i) {
-    const std::vector<Round>& stages = rounds.layers[i];
-    if (stages.size() != 1 || stages[0].next_rows.defined() || rounds.num_outside > 0 || rounds.soft_span) {
+  require_inputs(where, schedule, options_.layers, options_.layer.dim, tokens);
+  require_cross_graph(cross, schedule.num_tokens, encoded);
+  for (std::size_t i = 0; i < schedule.layers.size(); ++i) {
+    const std::vector<LayerStep>& stages = schedule.layers[i];
+    if (stages.size() != 1 || stages[0].next_rows.defined() || schedule.num_outside > 0 || schedule.soft_span) {
       throw ConfigError(where, "takes patterns without stages, memory, fixed nodes and soft span");
     }
     const std::int64_t read =
-        rounds.readout_rows[i].defined() ? rounds.readout_rows[i].size(0) : stages[0].graphs.front().num_dst();
-    if (read != rounds.num_tokens) {
-      throw ConfigError(where, fmt::format("the rounds read {} nodes, not the {} tokens; leave their readout out", read,
-                                           rounds.num_tokens));
+        schedule.readout_rows[i].defined() ? schedule.readout_rows[i].size(0) : stages[0].graphs.front().num_dst();
+    if (read != schedule.num_tokens) {
+      throw ConfigError(where, fmt::format("the schedule read {} nodes, not the {} tokens; leave their readout out",
+                                           read, schedule.num_tokens));
     }
   }
 }
 
-Tensor GraphTransformerDecoder::forward(const Rounds& rounds, const Graph& cross, const Tensor& tokens,
+Tensor GraphTransformerDecoder::forward(const LayerSchedule& schedule, const Graph& cross, const Tensor& tokens,
                                         const Tensor& encoded) const {
-  require_fit(rounds, cross, tokens, encoded);
-  Tensor held = first_rows(rounds, tokens, {});
+  require_fit(schedule, cross, tokens, encoded);
+  Tensor live = first_rows(schedule, tokens, {});
   for (std::size_t i = 0; i < layers_.size(); ++i) {
-    const auto forward_layer = [&layer = *layers_[i], round = rounds.layers[i][0], rows = rounds.readout_rows[i],
+    const auto forward_layer = [&layer = *layers_[i], step = schedule.layers[i][0], rows = schedule.readout_rows[i],
                                 cross](const std::vector<Tensor>& inputs) {
-      return layer.forward(round, cross, inputs[0], inputs[1], rows);
+      return layer.forward(step, cross, inputs[0], inputs[1], rows);
     };
-    held = run(options_.checkpoint_layers, forward_layer, {held, encoded});
+    live = run(options_.checkpoint_layers, forward_layer, {live, encoded});
   }
-  const Tensor& rows = rounds.readout_rows.back();
-  return finish(rows.defined() ? gather_rows(held, rows) : held);
+  const Tensor& rows = schedule.readout_rows.back();
+  return finish(rows.defined() ? gather_rows(live, rows) : live);
 }
 
 }  // namespace bough::nn

@@ -92,8 +92,8 @@ PooledAllocator::Block PooledAllocator::allocate(std::size_t bytes, From from) {
   if (tag >= static_cast<int>(by_tag_.size())) by_tag_.resize(tag + 1);
 
   void* address = nullptr;
-  const bool set_apart = from == From::anywhere && apart_thread_ == std::this_thread::get_id();
-  ApartMemory* apart = set_apart ? apart_ : nullptr;
+  const bool set_apart = from == From::anywhere && capture_thread_ == std::this_thread::get_id();
+  CapturePool* apart = set_apart ? apart_ : nullptr;
   auto& cache = apart != nullptr ? apart->cache_ : cache_;
   const auto cached = cache.find(size);
   if (cached != cache.end() && !cached->second.empty()) {
@@ -109,7 +109,7 @@ PooledAllocator::Block PooledAllocator::allocate(std::size_t bytes, From from) {
     if (address == nullptr) fail(bytes, "the system has no more memory");
     ++system_allocations_;
   }
-  if (apart != nullptr) apart_blocks_[address] = apart;
+  if (apart != nullptr) capture_blocks_[address] = apart;
   total_.add(static_cast<std::int64_t>(size));
   by_tag_[tag].add(static_cast<std::int64_t>(size));
   return {address, size, tag};
@@ -120,37 +120,37 @@ void PooledAllocator::free(const Block& block) noexcept {
   const auto bytes = static_cast<std::int64_t>(block.bytes);
   total_.add(-bytes);
   by_tag_[block.tag].add(-bytes);
-  const auto apart = apart_blocks_.find(block.address);
-  if (!pooled_ && apart == apart_blocks_.end()) return to_system(block.address);
+  const auto apart = capture_blocks_.find(block.address);
+  if (!pooled_ && apart == capture_blocks_.end()) return to_system(block.address);
   try {
-    (apart != apart_blocks_.end() ? apart->second->cache_ : cache_)[block.bytes].push_back(block.address);
-    if (apart != apart_blocks_.end()) apart_blocks_.erase(apart);
+    (apart != capture_blocks_.end() ? apart->second->cache_ : cache_)[block.bytes].push_back(block.address);
+    if (apart != capture_blocks_.end()) capture_blocks_.erase(apart);
     cached_ += bytes;
   } catch (const std::bad_alloc&) {
     to_system(block.address);
   }
 }
 
-std::shared_ptr<ApartMemory> PooledAllocator::begin_apart() {
-  auto memory = std::make_shared<ApartMemory>(*this);
+std::shared_ptr<CapturePool> PooledAllocator::begin_capture() {
+  auto memory = std::make_shared<CapturePool>(*this);
   const std::scoped_lock lock(mutex_);
   if (apart_ != nullptr) {
     throw ConfigError("captured step", fmt::format("another step is being recorded on {}", to_string(device_)));
   }
   apart_ = memory.get();
-  apart_thread_ = std::this_thread::get_id();
+  capture_thread_ = std::this_thread::get_id();
   return memory;
 }
 
-void PooledAllocator::end_apart() noexcept {
+void PooledAllocator::end_capture() noexcept {
   const std::scoped_lock lock(mutex_);
   apart_ = nullptr;
-  apart_thread_ = {};
+  capture_thread_ = {};
 }
 
-void PooledAllocator::give_back(ApartMemory& apart) {
+void PooledAllocator::give_back(CapturePool& apart) {
   const std::scoped_lock lock(mutex_);
-  std::erase_if(apart_blocks_, [&](const auto& entry) { return entry.second == &apart; });
+  std::erase_if(capture_blocks_, [&](const auto& entry) { return entry.second == &apart; });
   for (auto& [size, blocks] : apart.cache_) {
     auto& known = cache_[size];
     known.insert(known.end(), blocks.begin(), blocks.end());
@@ -158,7 +158,7 @@ void PooledAllocator::give_back(ApartMemory& apart) {
   if (!pooled_) release_cache_locked();
 }
 
-ApartMemory::~ApartMemory() { owner_.give_back(*this); }
+CapturePool::~CapturePool() { owner_.give_back(*this); }
 
 MemoryStatistics PooledAllocator::statistics() const {
   const std::scoped_lock lock(mutex_);

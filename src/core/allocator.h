@@ -17,12 +17,12 @@ namespace bough {
 class PooledAllocator;
 
 /// Memory of a device that is set apart: what is freed of it goes to nobody else while this lives.
-class ApartMemory {
+class CapturePool {
  public:
-  explicit ApartMemory(PooledAllocator& owner) : owner_(owner) {}
-  ~ApartMemory();
-  ApartMemory(const ApartMemory&) = delete;
-  ApartMemory& operator=(const ApartMemory&) = delete;
+  explicit CapturePool(PooledAllocator& owner) : owner_(owner) {}
+  ~CapturePool();
+  CapturePool(const CapturePool&) = delete;
+  CapturePool& operator=(const CapturePool&) = delete;
 
  private:
   friend class PooledAllocator;
@@ -55,10 +55,10 @@ class PooledAllocator {
   Block allocate(std::size_t bytes, From from);
   void free(const Block& block) noexcept;
 
-  /// From now on, until end_apart, this thread gets memory that nobody else has had in between: for work that is
+  /// From now on, until end_capture, this thread gets memory that nobody else has had in between: for work that is
   /// recorded now and repeated later. One thread at a time; ConfigError for a second.
-  std::shared_ptr<ApartMemory> begin_apart();
-  void end_apart() noexcept;
+  std::shared_ptr<CapturePool> begin_capture();
+  void end_capture() noexcept;
 
   MemoryStatistics statistics() const;
   void reset_peak();
@@ -72,8 +72,8 @@ class PooledAllocator {
     void add(std::int64_t bytes);
   };
 
-  friend class ApartMemory;
-  void give_back(ApartMemory& apart);
+  friend class CapturePool;
+  void give_back(CapturePool& apart);
   void* from_system(std::size_t bytes);
   void to_system(void* address) noexcept;
   void release_cache_locked() noexcept;
@@ -84,9 +84,9 @@ class PooledAllocator {
   const bool pooled_;
   mutable std::mutex mutex_;
   std::map<std::size_t, std::vector<void*>> cache_;
-  ApartMemory* apart_ = nullptr;  ///< where apart_thread_ allocates; null outside begin_apart and end_apart
-  std::thread::id apart_thread_;
-  std::map<void*, ApartMemory*> apart_blocks_;  ///< those in use
+  CapturePool* apart_ = nullptr;  ///< where capture_thread_ allocates; null outside begin_capture and end_capture
+  std::thread::id capture_thread_;
+  std::map<void*, CapturePool*> capture_blocks_;  ///< those in use
   Usage total_;
   std::vector<Usage> by_tag_;
   std::int64_t cached_ = 0;

@@ -64,6 +64,6 @@ inline constexpr std::size_t most_written_words = 32;
 void cuda_write(int device, std::uint64_t* target, std::span<const std::uint64_t> words);
 /// target[i] += scale * source[i], both on the device. float, double and bfloat16.
 template <typename T>
-void cuda_accumulate(int device, const T* source, Computed<T> scale, T* target, std::int64_t count);
+void cuda_accumulate(int device, const T* source, AccumType<T> scale, T* target, std::int64_t count);
 
 }  // namespace bough

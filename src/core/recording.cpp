@@ -27,11 +27,11 @@ Recording::Recording(int device)
       words_(Tensor::empty({static_cast<std::int64_t>(most_written_words)}, DType::int64, Device::cuda(device))) {
   if (current() != nullptr) throw ConfigError("captured step", "another step is being recorded on this thread");
   PooledAllocator& allocator = allocator_of(Device::cuda(device));
-  memory_ = allocator.begin_apart();
+  memory_ = allocator.begin_capture();
   try {
     cuda_begin_recording(device);
   } catch (...) {
-    allocator.end_apart();
+    allocator.end_capture();
     throw;
   }
   recording_ = true;
@@ -51,7 +51,7 @@ Recording::~Recording() {
 void Recording::finish() {
   recording_ = false;
   current() = nullptr;
-  allocator_of(Device::cuda(device_)).end_apart();
+  allocator_of(Device::cuda(device_)).end_capture();
   graph_ = cuda_end_recording(device_);
 }
 

@@ -56,7 +56,7 @@ class Recording {
   std::uint64_t* words() const;
 
   int device_;
-  std::shared_ptr<ApartMemory> memory_;
+  std::shared_ptr<CapturePool> memory_;
   std::vector<PooledAllocator::Block> constants_;
   Tensor words_;  ///< what changes between replays: the shift of random streams, then numbers
   std::vector<Changing> changing_;

@@ -153,7 +153,7 @@ std::vector<T> Tensor::to_vector() const {
     std::vector<T> result;
     result.reserve(values.size());
     // A bfloat16 becomes another type by way of float.
-    for (const From value : values) result.push_back(static_cast<T>(static_cast<Computed<From>>(value)));
+    for (const From value : values) result.push_back(static_cast<T>(static_cast<AccumType<From>>(value)));
     return result;
   });
 }
@@ -276,9 +276,9 @@ Tensor& Tensor::accumulate(const Tensor& source, double scale) {
     const auto* addition = reinterpret_cast<const T*>(source.body()->bytes());
     auto* sum = reinterpret_cast<T*>(body.bytes());
     if (device.kind == Device::Kind::cpu) {
-      accumulate_elements(addition, static_cast<Computed<T>>(scale), sum, elements());
+      accumulate_elements(addition, static_cast<AccumType<T>>(scale), sum, elements());
     } else {
-      cuda_accumulate(device.index, addition, static_cast<Computed<T>>(scale), sum, elements());
+      cuda_accumulate(device.index, addition, static_cast<AccumType<T>>(scale), sum, elements());
     }
   });
   body.storage->count_write();

@@ -32,7 +32,7 @@ void for_each_element(const char* name, int device, std::int64_t count, const F&
 template <typename T>
 struct AddScaled {
   const T* source;
-  Computed<T> scale;
+  AccumType<T> scale;
   T* target;
   __device__ void operator()(std::int64_t i) const { target[i] = static_cast<T>(target[i] + scale * source[i]); }
 };
@@ -73,7 +73,7 @@ void cuda_fill(int device, void* target, const void* element, std::size_t size, 
 }
 
 template <typename T>
-void cuda_accumulate(int device, const T* source, Computed<T> scale, T* target, std::int64_t count) {
+void cuda_accumulate(int device, const T* source, AccumType<T> scale, T* target, std::int64_t count) {
   for_each_element("accumulate", device, count, AddScaled<T>{source, scale, target});
 }
 

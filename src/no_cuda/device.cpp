@@ -35,7 +35,7 @@ void cuda_free_graph(int, CudaGraph*) noexcept {}
 void cuda_fill(int, void*, const void*, std::size_t, std::int64_t) { no_cuda(); }
 void cuda_write(int, std::uint64_t*, std::span<const std::uint64_t>) { no_cuda(); }
 template <typename T>
-void cuda_accumulate(int, const T*, Computed<T>, T*, std::int64_t) {
+void cuda_accumulate(int, const T*, AccumType<T>, T*, std::int64_t) {
   no_cuda();
 }
 template void cuda_accumulate(int, const float*, float, float*, std::int64_t);

@@ -48,7 +48,7 @@ Tensor CharacterModel::states(const TokenGraph& graph, const Tensor& tokens, std
       };
     }
     const Tensor own = part.rows.defined() ? gather_rows(tokens, part.rows) : tokens;
-    made.back().push_back(transformer_.forward(part.rounds, own, options));
+    made.back().push_back(transformer_.forward(part.schedule, own, options));
   }
   const auto joined = [&graph](const std::vector<Tensor>& parts) {
     return parts.size() == 1 ? parts.front() : gather_rows(concatenate(parts, 0), graph.order());

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "bough/core/uploads.h"
+#include "bough/core/prefetcher.h"
 #include "tasks/language_model/windows.h"
 
 namespace bough {
@@ -18,7 +18,7 @@ class DeviceWindows {
 
   TrainingWindows windows_;
   Device device_;
-  Uploads uploads_;
+  Prefetcher prefetcher_;
   std::int64_t started_ = -1;  ///< the step whose batch is on its way
 };
 

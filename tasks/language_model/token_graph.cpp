@@ -112,7 +112,8 @@ TokenGraph::TokenGraph(const GraphGenerator& generator, std::int64_t length, std
   for (const Segment& segment : segments) {
     const std::vector<BuildOptions> sequences(static_cast<std::size_t>(windows), segment.options);
     const AttentionGraph batch = build_batch(generator, sequences);
-    parts_.push_back({nn::make_rounds(batch, {.layers = layers, .memory = segment.remembered}).to(device), Tensor()});
+    parts_.push_back(
+        {nn::make_layer_schedule(batch, {.layers = layers, .memory = segment.remembered}).to(device), Tensor()});
     if (segments.size() == 1) continue;
     const std::vector<std::int32_t> rows = rows_of(segment, length, windows);
     for (const std::int32_t row : rows) order[static_cast<std::size_t>(row)] = place++;
@@ -124,8 +125,8 @@ TokenGraph::TokenGraph(const GraphGenerator& generator, std::int64_t length, std
 std::int64_t TokenGraph::computed_nodes() const {
   std::int64_t nodes = 0;
   for (const Part& part : parts_) {
-    for (const auto& stages : part.rounds.layers) {
-      for (const nn::Round& round : stages) nodes += round.graphs.front().num_dst();
+    for (const auto& stages : part.schedule.layers) {
+      for (const nn::LayerStep& step : stages) nodes += step.graphs.front().num_dst();
     }
   }
   return nodes;
@@ -134,12 +135,12 @@ std::int64_t TokenGraph::computed_nodes() const {
 std::int64_t TokenGraph::followed_edges() const {
   std::int64_t edges = 0;
   for (const Part& part : parts_) {
-    for (const auto& stages : part.rounds.layers) {
-      for (const nn::Round& round : stages) {
+    for (const auto& stages : part.schedule.layers) {
+      for (const nn::LayerStep& step : stages) {
         // Groups of heads share the width of a node, so together they cost as much as one graph of their mean size.
         std::int64_t all = 0;
-        for (const Graph& graph : round.graphs) all += graph.num_edges();
-        edges += all / static_cast<std::int64_t>(round.graphs.size());
+        for (const Graph& graph : step.graphs) all += graph.num_edges();
+        edges += all / static_cast<std::int64_t>(step.graphs.size());
       }
     }
   }

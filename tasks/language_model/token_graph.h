@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "bough/graph/graph_generator.h"
-#include "bough/nn/rounds.h"
+#include "bough/nn/layer_schedule.h"
 
 namespace bough {
 
@@ -22,7 +22,7 @@ class TokenGraph {
  public:
   /// What is computed at once of all windows: everything, or the halves of window_graph one after the other.
   struct Part {
-    nn::Rounds rounds;
+    nn::LayerSchedule schedule;
     Tensor rows;  ///< its tokens among those of the batch, int32; undefined = all, in order
   };
 
@@ -33,8 +33,8 @@ class TokenGraph {
   const std::vector<Part>& parts() const { return parts_; }
   /// Where each token of the batch stands in the results of the parts, one after the other; undefined = in order.
   const Tensor& order() const { return order_; }
-  std::int64_t stages() const { return static_cast<std::int64_t>(parts_.front().rounds.layers.front().size()); }
-  const std::optional<SoftSpan>& soft_span() const { return parts_.front().rounds.soft_span; }
+  std::int64_t stages() const { return static_cast<std::int64_t>(parts_.front().schedule.layers.front().size()); }
+  const std::optional<SoftSpan>& soft_span() const { return parts_.front().schedule.soft_span; }
 
   /// Of one window.
   double attention_degree() const { return attention_degree_; }

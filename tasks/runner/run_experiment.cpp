@@ -40,7 +40,7 @@ class Sweep {
   std::vector<const RunPlan*> pending(const std::vector<RunPlan>& plans);
   void run_here(const std::vector<const RunPlan*>& plans);
   void run_side_by_side(std::vector<const RunPlan*> plans);
-  void hear(const RunPlan& plan, WorkerProcess& worker, bool& has_result);
+  void on_event(const RunPlan& plan, WorkerProcess& worker, bool& has_result);
   json worker_request(const RunPlan& plan) const;
   void note_start(const RunPlan& plan);
   void note_result(const RunResult& result);
@@ -149,7 +149,7 @@ void Sweep::run_side_by_side(std::vector<const RunPlan*> plans) {
       for (Active& one : active) one.worker->interrupt();
     }
     for (std::size_t i = 0; i < files.size(); ++i) {
-      if (files[i].revents != 0) hear(*active[i].plan, *active[i].worker, active[i].has_result);
+      if (files[i].revents != 0) on_event(*active[i].plan, *active[i].worker, active[i].has_result);
     }
     for (Active& one : active) {
       if (!one.worker->finished()) continue;
@@ -161,7 +161,7 @@ void Sweep::run_side_by_side(std::vector<const RunPlan*> plans) {
   }
 }
 
-void Sweep::hear(const RunPlan& plan, WorkerProcess& worker, bool& has_result) {
+void Sweep::on_event(const RunPlan& plan, WorkerProcess& worker, bool& has_result) {
   for (const json& line : worker.read_lines()) {
     if (line.contains("progress")) observer_.on_progress(plan.run->name, run_progress_from(line["progress"]));
     if (line.contains("result")) {

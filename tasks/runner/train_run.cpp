@@ -61,8 +61,8 @@ class Training {
  private:
   void train();
   void open_log(bool resumed);
-  bool look_due(std::int64_t step) const { return step % evaluate_every_ == 0 || step == steps_; }
-  bool record_due(std::int64_t step) const { return look_due(step) || step % log_every_ == 0; }
+  bool evaluation_due(std::int64_t step) const { return step % evaluate_every_ == 0 || step == steps_; }
+  bool record_due(std::int64_t step) const { return evaluation_due(step) || step % log_every_ == 0; }
   void add_losses(std::int64_t last_step, const std::vector<double>& losses);
   void note_step();
   void save();
@@ -152,7 +152,7 @@ void Training::add_losses(std::int64_t last_step, const std::vector<double>& los
 void Training::note_step() {
   result_.tokens_per_second = static_cast<double>(result_.facts.tokens_per_step) *
                               static_cast<double>(result_.steps_done) / result_.train_seconds;
-  const bool look_now = look_due(result_.steps_done);
+  const bool look_now = evaluation_due(result_.steps_done);
   if (!record_due(result_.steps_done)) return;
   last_loss_ = loss_sum_ / static_cast<double>(loss_count_);
   loss_sum_ = 0;

@@ -109,7 +109,7 @@ class Training {
   Execution execution_;
   Device device_ = Device::cuda();
   AttentionGraph graph_ = generators().make("bpt", {{"k", 1}})->build({.length = length, .causal = true});
-  nn::Rounds rounds_ = nn::make_rounds(graph_, {.layers = layers}).to(device_);
+  nn::LayerSchedule rounds_ = nn::make_layer_schedule(graph_, {.layers = layers}).to(device_);
   Model model_{graph_};
   nn::AdamW optimizer_{(model_.to(device_), model_.named_parameters()), {.weight_decay = 0.1, .clip_norm = limit}};
   nn::Schedule rate_ = nn::warmup_cosine({.rate = 0.01, .warmup = 3, .steps = 8});
@@ -337,7 +337,7 @@ TEST_F(GpuCapturedStep, DropsTheSameAttentionWeightsWhereSumsAreAtomic) {
 }
 
 TEST_F(GpuCapturedStep, RefusesWeightsThatTheHostDrops) {
-  EXPECT_THAT(test::error_message<DeviceError>([] { attended(true, AttentionKernel::composed, true); }),
+  EXPECT_THAT(test::error_message<DeviceError>([] { attended(true, AttentionKernel::unfused, true); }),
               HasSubstr("dropout of attention weights"));
 }
 

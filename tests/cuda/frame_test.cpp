@@ -37,10 +37,10 @@ Frame frame_with(const Graph& graph, const std::vector<Tensor>& features) {
 }
 
 TEST_F(GpuFrame, FunctionsOfTheUsersOwnMatchTheCpuOnEveryGraph) {
-  for (const zoo::Animal& animal : test::message_passing_graphs()) {
-    SCOPED_TRACE(animal.name);
-    expect_same_as_cpu(features_of(animal.graph), [&](const std::vector<Tensor>& x) {
-      Frame frame = frame_with(animal.graph, x);
+  for (const zoo::NamedGraph& named : test::message_passing_graphs()) {
+    SCOPED_TRACE(named.name);
+    expect_same_as_cpu(features_of(named.graph), [&](const std::vector<Tensor>& x) {
+      Frame frame = frame_with(named.graph, x);
       frame.update_all(any_message, any_reduce, "both");
       frame.update_all(any_message, fn::max("m", "message"));
       frame.update_all(fn::u_mul_v("h", "g", "m"), any_reduce, "reduce");

@@ -44,13 +44,13 @@ void check_gated(const Graph& graph, const Columns& u, const Columns& v, const C
 }
 
 TEST_F(GpuFunctors, MatchTheCpuOnEveryGraph) {
-  for (const zoo::Animal& animal : test::message_passing_graphs()) {
-    SCOPED_TRACE(animal.name);
-    check_distances(animal.graph, {3}, {3});
-    check_gated(animal.graph, {2, 3}, {2, 3}, {2, 3});
+  for (const zoo::NamedGraph& named : test::message_passing_graphs()) {
+    SCOPED_TRACE(named.name);
+    check_distances(named.graph, {3}, {3});
+    check_gated(named.graph, {2, 3}, {2, 3}, {2, 3});
     expect_same_as_cpu(
-        {features(animal.graph, Target::edge, {4}, DType::float32, 1)},
-        [&](const std::vector<Tensor>& x) { return test::least_multiple(animal.graph, {.edge = x[0]}, -1.5); });
+        {features(named.graph, Target::edge, {4}, DType::float32, 1)},
+        [&](const std::vector<Tensor>& x) { return test::least_multiple(named.graph, {.edge = x[0]}, -1.5); });
   }
 }
 

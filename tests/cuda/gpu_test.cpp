@@ -6,10 +6,10 @@
 
 #include "bough/core/memory.h"
 #include "bough/graph/graph_generator.h"
-#include "bough/graph/plan.h"
 #include "bough/ops/activation.h"
 #include "bough/ops/arithmetic.h"
 #include "bough/ops/arrange.h"
+#include "bough/ops/attention_plan.h"
 #include "bough/ops/cast.h"
 #include "bough/ops/dropout.h"
 #include "bough/ops/edge_softmax.h"
@@ -57,9 +57,9 @@ TEST_F(Gpu, TensorsAreFilled) {
 }
 
 TEST_F(Gpu, AttentionMatchesTheCpuOnEveryGraph) {
-  for (const zoo::Animal& animal : zoo::all(300)) {
-    SCOPED_TRACE(animal.name);
-    expect_same_as_cpu(attention_case(with_types(animal.graph, 3), DType::float64, {2, 8, 8}, {.relation_keys = true}));
+  for (const zoo::NamedGraph& named : zoo::all(300)) {
+    SCOPED_TRACE(named.name);
+    expect_same_as_cpu(attention_case(with_types(named.graph, 3), DType::float64, {2, 8, 8}, {.relation_keys = true}));
   }
 }
 
@@ -92,7 +92,7 @@ TEST_F(Gpu, AttentionMatchesTheCpuWithTilesAndWithRows) {
 }
 
 TEST_F(Gpu, AttentionOfBfloat16IsNearThatOfFloat) {
-  for (const AttentionKernel kernel : {AttentionKernel::tile, AttentionKernel::row, AttentionKernel::composed}) {
+  for (const AttentionKernel kernel : {AttentionKernel::tile, AttentionKernel::row, AttentionKernel::unfused}) {
     AttentionCase c = attention_case(partition_graph(), DType::float32, {2, 8, 8}, {.relation_keys = true});
     c.options.kernel = kernel;
     for (Tensor* tensor : test::tensors_of(c)) *tensor = cast(cast(*tensor, DType::bfloat16), DType::float32);
@@ -169,7 +169,7 @@ TEST_F(Gpu, ComposedAttentionAndItsWeightsMatchTheCpu) {
   for (const auto& [name, extras] : all_extras()) {
     SCOPED_TRACE(name);
     AttentionCase c = attention_case(with_types(zoo::random_graph(9, 40, 2), 4), DType::float64, {2, 8, 6}, extras);
-    c.options.kernel = AttentionKernel::composed;
+    c.options.kernel = AttentionKernel::unfused;
     expect_same_as_cpu(c);
     AttentionCase there = c;
     for (Tensor* tensor : test::tensors_of(there)) *tensor = tensor->to(Device::cuda());
@@ -204,9 +204,9 @@ TEST_F(Gpu, MessagesMatchTheCpuForEveryOperator) {
 }
 
 TEST_F(Gpu, CopiesAndSoftmaxMatchTheCpuOnEveryGraph) {
-  for (const zoo::Animal& animal : zoo::all(300)) {
-    SCOPED_TRACE(animal.name);
-    const Graph& graph = animal.graph;
+  for (const zoo::NamedGraph& named : zoo::all(300)) {
+    SCOPED_TRACE(named.name);
+    const Graph& graph = named.graph;
     expect_same_as_cpu(
         {test::random_tensor({graph.num_src(), 5}, DType::float64, 1)},
         [&](const std::vector<Tensor>& x) { return gspmm(graph, BinaryOp::copy_lhs, ReduceOp::sum, x[0], Tensor()); });

@@ -67,10 +67,10 @@ TEST_F(GpuModules, EveryPatternMatchesTheCpu) {
         json{{"kind", "star"}}}) {
     SCOPED_TRACE(pattern.dump());
     const AttentionGraph graph = generators().make(pattern)->build({.length = 13});
-    const Rounds rounds = make_rounds(graph, {.layers = layers});
+    const LayerSchedule schedule = make_layer_schedule(graph, {.layers = layers});
     expect_same_module<GraphTransformer>(options_for(graph), {test::random_tensor({13, dim})},
                                          [&](const auto& model, const auto& inputs, Device device) {
-                                           return model.forward(rounds.to(device), inputs[0]);
+                                           return model.forward(schedule.to(device), inputs[0]);
                                          });
   }
 }
@@ -91,24 +91,24 @@ TEST_F(GpuModules, MemoryIsReadAndKept) {
   expect_same_module<GraphTransformer>(
       options_for(second), {test::random_tensor({8, dim})}, [&](const auto& model, const auto& inputs, Device device) {
         SegmentMemory memory;
-        const auto rounds = [&](const AttentionGraph& graph) {
-          return make_rounds(graph, {.layers = layers, .memory = 3}).to(device);
+        const auto schedule = [&](const AttentionGraph& graph) {
+          return make_layer_schedule(graph, {.layers = layers, .memory = 3}).to(device);
         };
-        model.forward(rounds(first), inputs[0].rows(0, 4), {.memory = &memory});
-        return model.forward(rounds(second), inputs[0].rows(4, 8), {.memory = &memory});
+        model.forward(schedule(first), inputs[0].rows(0, 4), {.memory = &memory});
+        return model.forward(schedule(second), inputs[0].rows(4, 8), {.memory = &memory});
       });
 }
 
 TEST_F(GpuModules, ADecoderReadsAnEncoder) {
   const AttentionGraph graph = generators().make("bpt", {{"k", 1}})->build({.length = 7, .causal = true});
   const Graph cross = generators().make("cross", {{"source_sentences", {5}}})->build({.length = 7}).graph;
-  const Rounds rounds = make_rounds(graph, {.layers = layers});
+  const LayerSchedule schedule = make_layer_schedule(graph, {.layers = layers});
   const GraphTransformerDecoderOptions options{
       .layers = layers, .layer = options_for(graph).layer, .num_cross_relations = cross.num_edge_types()};
   expect_same_module<GraphTransformerDecoder>(
       options, {test::random_tensor({7, dim}), test::random_tensor({5, dim}, DType::float32, 2)},
       [&](const auto& model, const auto& inputs, Device device) {
-        return model.forward(rounds.to(device), cross, inputs[0], inputs[1]);
+        return model.forward(schedule.to(device), cross, inputs[0], inputs[1]);
       });
 }
 

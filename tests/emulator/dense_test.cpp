@@ -335,7 +335,7 @@ TEST(EmulatedRows, AreAddedUpByASortedIndex) {
   const auto items = queue.upload(std::span<const simt::RowItem>(plan.items));
   const auto cut_rows = queue.upload(std::span<const simt::CutRow>(plan.cut_rows));
   const std::vector<Shape> shapes(2, Shape{width});
-  const mp::FeatureLayout layout = mp::line_up({width}, shapes);
+  const mp::FeatureLayout layout = mp::broadcast_layout({width}, shapes);
   Tensor sums = Tensor::empty({num_rows, width}, DType::float64);
   simt::gspmm(queue,
               {items.data(), static_cast<std::int64_t>(plan.items.size()), cut_rows.data(),

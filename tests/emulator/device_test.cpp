@@ -7,7 +7,7 @@
 
 #include "bough/core/captured_step.h"
 #include "bough/core/errors.h"
-#include "bough/core/uploads.h"
+#include "bough/core/prefetcher.h"
 #include "bough/nn/optimizer.h"
 #include "bough/ops/dropout.h"
 #include "bough/ops/gspmm.h"
@@ -81,34 +81,36 @@ TEST(EmulatedDevice, ARecordedRunWaitsForItsLossesOnlyWhereItLogsThem) {
   EXPECT_EQ(copies_of_run(folder.file(""), 1) - copies_of_run(folder.file(""), 9), 7);
 }
 
-std::vector<std::int32_t> finished(Uploads& uploads) { return uploads.finish().at(0).to_vector<std::int32_t>(); }
+std::vector<std::int32_t> finished(Prefetcher& prefetcher) {
+  return prefetcher.finish().at(0).to_vector<std::int32_t>();
+}
 
 TEST(EmulatedDevice, UploadsHappenWhileOthersCompute) {
-  Uploads uploads(Device::cuda());
-  uploads.start({Tensor::from_vector<std::int32_t>({1, 2}, {2}), Tensor::from_vector<std::int32_t>({3}, {1})});
+  Prefetcher prefetcher(Device::cuda());
+  prefetcher.start({Tensor::from_vector<std::int32_t>({1, 2}, {2}), Tensor::from_vector<std::int32_t>({3}, {1})});
   EXPECT_EQ(emulator::copies_under_way(), 2);
-  EXPECT_EQ(finished(uploads), (std::vector<std::int32_t>{1, 2}));
+  EXPECT_EQ(finished(prefetcher), (std::vector<std::int32_t>{1, 2}));
   EXPECT_EQ(emulator::copies_under_way(), 0);
 }
 
 TEST(EmulatedDevice, AStagingBufferIsNotWrittenBeforeItHasBeenRead) {
-  Uploads uploads(Device::cuda(), 2);
+  Prefetcher prefetcher(Device::cuda(), 2);
   Tensor reused = Tensor::empty({3}, DType::int32);
   for (std::int32_t batch = 0; batch < 5; ++batch) {
     reused.fill(batch);
-    uploads.start({reused});
+    prefetcher.start({reused});
   }
   EXPECT_EQ(emulator::copies_under_way(), 2) << "the host is as far ahead as there are buffers";
-  for (std::int32_t batch = 0; batch < 5; ++batch) EXPECT_EQ(finished(uploads), std::vector<std::int32_t>(3, batch));
+  for (std::int32_t batch = 0; batch < 5; ++batch) EXPECT_EQ(finished(prefetcher), std::vector<std::int32_t>(3, batch));
 }
 
 TEST(EmulatedDevice, BuffersGrowAndAreLeftBehindInOrder) {
   {
-    Uploads uploads(Device::cuda(1), 1);
-    uploads.start({arange(3, DType::int32)});
-    uploads.start({arange(5000, DType::int32)});
-    EXPECT_EQ(finished(uploads).size(), 3u);
-    uploads.start({arange(7, DType::int32)});
+    Prefetcher prefetcher(Device::cuda(1), 1);
+    prefetcher.start({arange(3, DType::int32)});
+    prefetcher.start({arange(5000, DType::int32)});
+    EXPECT_EQ(finished(prefetcher).size(), 3u);
+    prefetcher.start({arange(7, DType::int32)});
   }
   EXPECT_EQ(emulator::copies_under_way(), 0) << "memory of copies that nobody took is given back after them";
 }

@@ -5,14 +5,14 @@
 #include <memory>
 
 #include "bough/ops/cast.h"
+#include "kernels/attention/simt/device_tiles.h"
+#include "kernels/attention/simt/tensor_cores.h"
+#include "kernels/attention/simt/tiles.h"
+#include "kernels/attention/simt/tiles_backward.h"
 #include "kernels/emulator/matrix_unit.h"
 #include "kernels/emulator/queue.h"
 #include "kernels/ops/graph_attention_call.h"
 #include "kernels/reference/graph_attention.h"
-#include "kernels/simt/device_tiles.h"
-#include "kernels/simt/graph_attention_tensor_cores.h"
-#include "kernels/simt/graph_attention_tiles.h"
-#include "kernels/simt/graph_attention_tiles_backward.h"
 #include "tests/kernels/graph_attention_cases.h"
 #include "tests/support/compare.h"
 
@@ -43,10 +43,10 @@ class EmulatedAttention {
                                                          batch_columns, segment_edges)
                    : nullptr),
         out(Tensor::empty({call_.num_dst, call_.heads, call_.value_width}, c.q.dtype())),
-        log_sum(Tensor::empty({call_.num_dst, call_.heads}, computed_type())) {
+        log_sum(Tensor::empty({call_.num_dst, call_.heads}, accum_type())) {
     if (call_.dropout.active()) call_.dropout.stream = c.options.generator->next_stream();
     visit_stored_floating("emulated", case_.q.dtype(), [&]<typename T>(TypeTag<T>) {
-      const AttentionOutputs<T> result{rows<T>(out, call_.value_width), rows<Computed<T>>(log_sum, 1)};
+      const AttentionOutputs<T> result{rows<T>(out, call_.value_width), rows<AccumType<T>>(log_sum, 1)};
       if (has_tiles()) attend_tiles(inputs<T>(), result);
       simt::attend_rows(queue_, has_tiles() ? tiles_->rows() : by_destination_.rows(), by_destination_.edges(),
                         inputs<T>(), result);
@@ -58,11 +58,11 @@ class EmulatedAttention {
     AttentionTensors results;
     for (std::size_t i = 0; i < AttentionTensors::count; ++i) {
       const Tensor& input = *tensors_.all()[i];
-      if (input.defined()) *results.all()[i] = zeros(input.shape(), i == 0 ? input.dtype() : computed_type());
+      if (input.defined()) *results.all()[i] = zeros(input.shape(), i == 0 ? input.dtype() : accum_type());
     }
-    Tensor delta = Tensor::empty({call_.num_dst, call_.heads}, computed_type());
+    Tensor delta = Tensor::empty({call_.num_dst, call_.heads}, accum_type());
     visit_stored_floating("emulated", case_.q.dtype(), [&]<typename T>(TypeTag<T>) {
-      using Number = Computed<T>;
+      using Number = AccumType<T>;
       const auto table = [&](Tensor& tensor, std::int64_t width) {
         return head_rows<Number>(tensor, tensor.defined() && tensor.rank() == 3, call_.heads, width);
       };
@@ -98,7 +98,7 @@ class EmulatedAttention {
   bool has_tiles() const { return tiles_ != nullptr && tiles_->has_tiles(); }
 
  private:
-  DType computed_type() const { return case_.q.dtype() == DType::bfloat16 ? DType::float32 : case_.q.dtype(); }
+  DType accum_type() const { return case_.q.dtype() == DType::bfloat16 ? DType::float32 : case_.q.dtype(); }
   template <typename T>
   void attend_tiles(const AttentionInputs<T>& in, const AttentionOutputs<T>& result) {
     if constexpr (std::is_same_v<T, bfloat16>) {

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "kernels/attention/simt/cost.h"
 #include "kernels/emulator/queue.h"
-#include "kernels/simt/attention_cost.h"
 #include "tests/emulator/emulated_attention.h"
 #include "tests/support/compare.h"
 #include "tests/support/errors.h"
@@ -22,9 +22,9 @@ using test::expect_right;
 using test::with_types;
 
 TEST(EmulatedGraphAttention, MatchesTheReferenceAndTheGradientsOfTheCpuOnEveryGraph) {
-  for (const zoo::Animal& animal : zoo::all(100)) {
-    SCOPED_TRACE(animal.name);
-    expect_right(attention_case(with_types(animal.graph, 3), DType::float64, {2, 8, 4}, {.relation_keys = true}));
+  for (const zoo::NamedGraph& named : zoo::all(100)) {
+    SCOPED_TRACE(named.name);
+    expect_right(attention_case(with_types(named.graph, 3), DType::float64, {2, 8, 4}, {.relation_keys = true}));
   }
 }
 
@@ -50,10 +50,10 @@ TEST(EmulatedGraphAttention, AddsUpTheSameGradientsAtomically) {
 }
 
 TEST(EmulatedGraphAttention, OfBfloat16IsThatOfFloatRoundedOnEveryGraph) {
-  for (const zoo::Animal& animal : zoo::all(100)) {
-    SCOPED_TRACE(animal.name);
+  for (const zoo::NamedGraph& named : zoo::all(100)) {
+    SCOPED_TRACE(named.name);
     const AttentionCase c = test::in_bfloat16(
-        attention_case(with_types(animal.graph, 3), DType::float32, {2, 8, 4}, {.relation_keys = true}));
+        attention_case(with_types(named.graph, 3), DType::float32, {2, 8, 4}, {.relation_keys = true}));
     expect_right(c);
     test::expect_as_in_float(c);
   }

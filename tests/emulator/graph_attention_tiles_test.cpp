@@ -6,8 +6,8 @@
 
 #include "bough/graph/batch.h"
 #include "bough/graph/graph_generator.h"
-#include "bough/graph/plan.h"
-#include "kernels/simt/attention_cost.h"
+#include "bough/ops/attention_plan.h"
+#include "kernels/attention/simt/cost.h"
 #include "tests/emulator/emulated_attention.h"
 #include "tests/support/graph_zoo.h"
 
@@ -54,9 +54,9 @@ TEST(EmulatedAttentionTiles, MatchTheReferenceAndTheGradientsOfTheCpuOnEveryKind
 }
 
 TEST(EmulatedAttentionTiles, LeaveToRowsWhatThePlanDoes) {
-  for (const zoo::Animal& animal : zoo::all(100)) {
-    SCOPED_TRACE(animal.name);
-    expect_right(tile_case(with_types(animal.graph, 3), DType::float64, {1, 4, 4}, {.relation_keys = true}));
+  for (const zoo::NamedGraph& named : zoo::all(100)) {
+    SCOPED_TRACE(named.name);
+    expect_right(tile_case(with_types(named.graph, 3), DType::float64, {1, 4, 4}, {.relation_keys = true}));
   }
 }
 
@@ -87,10 +87,10 @@ TEST(EmulatedAttentionTiles, OfBfloat16AreThoseOfFloatRounded) {
 }
 
 TEST(EmulatedAttentionTiles, OfBfloat16LeaveToRowsWhatThePlanDoes) {
-  for (const zoo::Animal& animal : zoo::all(100)) {
-    SCOPED_TRACE(animal.name);
+  for (const zoo::NamedGraph& named : zoo::all(100)) {
+    SCOPED_TRACE(named.name);
     test::expect_as_in_float(
-        test::in_bfloat16(tile_case(with_types(animal.graph, 3), DType::float32, {1, 4, 4}, {.relation_keys = true})));
+        test::in_bfloat16(tile_case(with_types(named.graph, 3), DType::float32, {1, 4, 4}, {.relation_keys = true})));
   }
 }
 

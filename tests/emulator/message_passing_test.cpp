@@ -27,7 +27,7 @@ using simt::DeviceRows;
 constexpr std::int64_t segment_edges = 24;
 
 struct Passed {
-  Tensor result, winners;
+  Tensor result, arg_indices;
 };
 
 /// Operands of a message by target, with their shapes lined up.
@@ -37,7 +37,7 @@ struct MessageCase {
     std::vector<Shape> shapes{mp::row_shape(first().tensor.shape())};
     if (both()) shapes.push_back(message.rhs_row);
     shapes.push_back(message.row);
-    layout = mp::line_up(message.common, shapes);
+    layout = mp::broadcast_layout(message.common, shapes);
   }
 
   bool both() const { return message.lhs.tensor.defined() && message.rhs.tensor.defined(); }
@@ -68,15 +68,16 @@ Tensor emulated_gsddmm(const Graph& graph, const MessageCase& c, Queue& queue) {
 }
 
 Passed emulated_gspmm(const Graph& graph, const MessageCase& c, ReduceOp reduce, Queue& queue,
-                      bool keep_winners = false) {
+                      bool keep_arg_indices = false) {
   const DeviceRows rows(graph.csc(), {}, Device::cpu(), segment_edges);
   const Shape shape = mp::with_rows(graph.num_dst(), c.message.row);
   Passed passed{Tensor::empty(shape, c.first().tensor.dtype()), Tensor::empty(shape, DType::int32)};
   visit_floating("emulated", passed.result.dtype(), [&]<typename T>(TypeTag<T>) {
-    simt::gspmm(queue, rows.rows(), rows.edges(), c.call<T>(), reduce,
-                simt::GspmmResults<T>{.rows = passed.result.data<T>(),
-                                      .winners = keep_winners ? passed.winners.data<std::int32_t>() : nullptr,
-                                      .empty = T{7}});
+    simt::gspmm(
+        queue, rows.rows(), rows.edges(), c.call<T>(), reduce,
+        simt::GspmmResults<T>{.rows = passed.result.data<T>(),
+                              .arg_indices = keep_arg_indices ? passed.arg_indices.data<std::int32_t>() : nullptr,
+                              .empty = T{7}});
   });
   return passed;
 }
@@ -91,14 +92,14 @@ Operands operands(const Graph& graph, const test::ShapePair& shapes, Target lhs,
 }
 
 TEST(EmulatedGspmm, MatchesTheReferenceOnEveryGraph) {
-  for (const zoo::Animal& animal : zoo::all(100)) {
-    SCOPED_TRACE(animal.name);
+  for (const zoo::NamedGraph& named : zoo::all(100)) {
+    SCOPED_TRACE(named.name);
     for (const ReduceOp reduce : test::all_reductions) {
-      const Operands o = operands(animal.graph, {{2, 5}, {2, 1}}, Target::source, Target::edge, DType::float64);
+      const Operands o = operands(named.graph, {{2, 5}, {2, 1}}, Target::source, Target::edge, DType::float64);
       Queue queue;
-      const MessageCase c(animal.graph, BinaryOp::mul, o.lhs, o.rhs);
-      test::expect_close(emulated_gspmm(animal.graph, c, reduce, queue).result,
-                         reference::gspmm(animal.graph, BinaryOp::mul, reduce, o.lhs, o.rhs, 7).tensor());
+      const MessageCase c(named.graph, BinaryOp::mul, o.lhs, o.rhs);
+      test::expect_close(emulated_gspmm(named.graph, c, reduce, queue).result,
+                         reference::gspmm(named.graph, BinaryOp::mul, reduce, o.lhs, o.rhs, 7).tensor());
     }
   }
 }
@@ -132,8 +133,8 @@ TEST(EmulatedGspmm, FindsTheFirstOfEqualWinners) {
       const double best = passed.result.data<double>()[feature];
       std::int64_t first = 0;
       while (x.data<double>()[first * 3 + feature] != best) ++first;
-      EXPECT_EQ(passed.winners.data<std::int32_t>()[feature], first);
-      EXPECT_EQ(passed.winners.data<std::int32_t>()[3 + feature], -1) << "a row without edges";
+      EXPECT_EQ(passed.arg_indices.data<std::int32_t>()[feature], first);
+      EXPECT_EQ(passed.arg_indices.data<std::int32_t>()[3 + feature], -1) << "a row without edges";
     }
   }
 }
@@ -146,11 +147,11 @@ TEST(EmulatedGspmm, AddsUpFeaturesThatShareAnElement) {
     SCOPED_TRACE(to_string(row));
     const Tensor lhs = test::random_tensor({graph.num_dst(), 2, 3, 4}, DType::float64, 1);
     const Tensor rhs = test::random_tensor({graph.num_src(), 3, 4}, DType::float64, 2);
-    const Tensor winners = test::random_indices(lhs.shape(), 0, graph.num_edges(), DType::int32, 3);
+    const Tensor arg_indices = test::random_indices(lhs.shape(), 0, graph.num_edges(), DType::int32, 3);
     const std::vector<Shape> shapes{common, Shape{3, 4}, row};
-    const mp::FeatureLayout layout = mp::line_up(common, shapes);
+    const mp::FeatureLayout layout = mp::broadcast_layout(common, shapes);
     for (const std::int32_t* winners_or_none :
-         {static_cast<const std::int32_t*>(nullptr), winners.data<std::int32_t>()}) {
+         {static_cast<const std::int32_t*>(nullptr), arg_indices.data<std::int32_t>()}) {
       Tensor expected = Tensor::empty(mp::with_rows(graph.num_dst(), row), DType::float64),
              actual = empty_like(expected);
       const auto plan = mp::traversal_plan(graph, mp::Direction::by_destination);
@@ -159,7 +160,7 @@ TEST(EmulatedGspmm, AddsUpFeaturesThatShareAnElement) {
                                           .message = {.op = BinaryOp::mul,
                                                       .lhs = {lhs.data<double>(), mp::End::row},
                                                       .rhs = {rhs.data<double>(), mp::End::neighbour},
-                                                      .winners = winners_or_none,
+                                                      .arg_indices = winners_or_none,
                                                       .layout = &layout},
                                           .results = {.rows = expected.data<double>(), .width = row.elements()}});
       Queue queue;
@@ -170,7 +171,7 @@ TEST(EmulatedGspmm, AddsUpFeaturesThatShareAnElement) {
                                             .lhs_end = mp::End::row,
                                             .rhs = rhs.data<double>(),
                                             .rhs_end = mp::End::neighbour,
-                                            .winners = winners_or_none,
+                                            .arg_indices = winners_or_none,
                                             .layout = &layout},
                   ReduceOp::sum, simt::GspmmResults<double>{.rows = actual.data<double>()});
       test::expect_close(actual, expected);
@@ -255,9 +256,9 @@ TEST(EmulatedEdgeSoftmax, ReadsEveryScoreTwiceAndWritesItsWeightOnce) {
 }
 
 TEST(EmulatedEdgeSoftmax, MatchesTheReferenceForwardAndTheCpuBackward) {
-  for (const zoo::Animal& animal : zoo::all(100)) {
-    SCOPED_TRACE(animal.name);
-    const Graph& graph = animal.graph;
+  for (const zoo::NamedGraph& named : zoo::all(100)) {
+    SCOPED_TRACE(named.name);
+    const Graph& graph = named.graph;
     for (const std::int64_t width : {1, 3, 8, 40}) {
       const Tensor scores = test::random_tensor({graph.num_edges(), width}, DType::float64, 3);
       Tensor weights = empty_like(scores), gradient = empty_like(scores), expected = empty_like(scores);
@@ -300,9 +301,9 @@ TEST(EmulatedSegments, GetBackWhatTheReductionSays) {
   const Tensor offsets = Tensor::from_vector<std::int64_t>({0, 0, 3, 4, 40, 40, 41}, {7});
   const std::int64_t segments = 6, rows = 41, width = 3;
   const Tensor gradient = test::random_tensor({segments, width}, DType::float64, 1);
-  const Tensor winners = test::random_indices({segments, width}, 0, rows, DType::int32, 2);
+  const Tensor arg_indices = test::random_indices({segments, width}, 0, rows, DType::int32, 2);
   for (const bool mean : {false, true}) {
-    for (const std::int32_t* winning : {static_cast<const std::int32_t*>(nullptr), winners.data<std::int32_t>()}) {
+    for (const std::int32_t* winning : {static_cast<const std::int32_t*>(nullptr), arg_indices.data<std::int32_t>()}) {
       if (mean && winning != nullptr) continue;
       Tensor actual = Tensor::empty({rows, width}, DType::float64), expected = empty_like(actual);
       spread_segments(

@@ -1,11 +1,12 @@
+#include "kernels/attention/simt/tensor_cores.h"
+
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
 #include "bough/graph/graph_generator.h"
-#include "bough/graph/plan.h"
+#include "bough/ops/attention_plan.h"
 #include "kernels/emulator/matrix_unit.h"
-#include "kernels/simt/graph_attention_tensor_cores.h"
 #include "tests/emulator/emulated_attention.h"
 #include "tests/support/errors.h"
 

@@ -25,11 +25,11 @@ void expect_same(const CompressedView& expected, std::span<const std::int32_t> r
 }
 
 TEST(ThrustCompress, GroupsEdgesAsTheGraphStoreDoes) {
-  for (const zoo::Animal& animal : zoo::all(3000)) {
-    SCOPED_TRACE(animal.name);
-    const CooView edges = animal.graph.coo();
-    expect_same(animal.graph.csc(), edges.dst, edges.src, animal.graph.num_src());
-    expect_same(animal.graph.csr(), edges.src, edges.dst, animal.graph.num_dst());
+  for (const zoo::NamedGraph& named : zoo::all(3000)) {
+    SCOPED_TRACE(named.name);
+    const CooView edges = named.graph.coo();
+    expect_same(named.graph.csc(), edges.dst, edges.src, named.graph.num_src());
+    expect_same(named.graph.csr(), edges.src, edges.dst, named.graph.num_dst());
   }
 }
 
@@ -61,10 +61,10 @@ TEST(ThrustGroupRows, SortsAnIndexByRowAndKeepsTheOrderWithin) {
 }
 
 TEST(ThrustRowItems, AreThoseMadeOnTheHost) {
-  for (const zoo::Animal& animal : zoo::all(3000)) {
+  for (const zoo::NamedGraph& named : zoo::all(3000)) {
     for (const std::int64_t segment_edges : {1, 3, 256}) {
-      SCOPED_TRACE(animal.name + " " + std::to_string(segment_edges));
-      const CompressedView rows = animal.graph.csc();
+      SCOPED_TRACE(named.name + " " + std::to_string(segment_edges));
+      const CompressedView rows = named.graph.csc();
       const simt::RowItems expected = simt::make_row_items(rows.offsets, segment_edges);
       std::vector<std::int64_t> partials_before(rows.offsets.size()), cut_rows_before(rows.offsets.size());
       const parallel::RowCutting cutting{rows.offsets.data(), rows.num_rows(), segment_edges};

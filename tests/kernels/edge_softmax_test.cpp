@@ -26,12 +26,12 @@ class EdgeSoftmax : public DeviceTest {};
 INSTANTIATE_TEST_SUITE_P(EveryDevice, EdgeSoftmax, testing::ValuesIn(every_device), device_name);
 
 TEST_P(EdgeSoftmax, MatchesTheReferenceOnEveryGraph) {
-  for (const zoo::Animal& animal : message_passing_graphs(device())) {
-    SCOPED_TRACE(animal.name);
+  for (const zoo::NamedGraph& named : message_passing_graphs(device())) {
+    SCOPED_TRACE(named.name);
     for (const DType dtype : {DType::float32, DType::float64}) {
       for (const Target by : {Target::destination, Target::source}) {
-        const Tensor scores = here(random_tensor({animal.graph.num_edges(), 8}, dtype, 1));
-        expect_close(edge_softmax(animal.graph, scores, {.by = by}), expected_softmax(animal.graph, scores, by), dtype);
+        const Tensor scores = here(random_tensor({named.graph.num_edges(), 8}, dtype, 1));
+        expect_close(edge_softmax(named.graph, scores, {.by = by}), expected_softmax(named.graph, scores, by), dtype);
       }
     }
   }

@@ -62,12 +62,12 @@ TEST(Frame, RunsTheAttentionOfTheGuide) {
 }
 
 TEST(Frame, GeneralFunctionsAgreeWithBuiltInOnesOnEveryGraph) {
-  for (const zoo::Animal& animal : message_passing_graphs()) {
-    SCOPED_TRACE(animal.name);
-    Frame frame(animal.graph);
-    frame.src_node("h") = features(animal.graph, Target::source, {2, 3}, DType::float64, 1);
-    frame.dst_node("g") = features(animal.graph, Target::destination, {2, 3}, DType::float64, 2);
-    frame.edge("w") = features(animal.graph, Target::edge, {2, 1}, DType::float64, 3);
+  for (const zoo::NamedGraph& named : message_passing_graphs()) {
+    SCOPED_TRACE(named.name);
+    Frame frame(named.graph);
+    frame.src_node("h") = features(named.graph, Target::source, {2, 3}, DType::float64, 1);
+    frame.dst_node("g") = features(named.graph, Target::destination, {2, 3}, DType::float64, 2);
+    frame.edge("w") = features(named.graph, Target::edge, {2, 1}, DType::float64, 3);
     const auto message = [](const EdgeBatch& e) { return (e.src("h") - e.dst("g")) * e.edge("w"); };
     const auto reduce = [](const Mailbox& m) { return max(m.messages(), 1); };
     frame.apply_edges(message, "m");

@@ -43,9 +43,9 @@ class GraphAttentionGradient : public test::DeviceTest {
 INSTANTIATE_TEST_SUITE_P(EveryDevice, GraphAttentionGradient, testing::ValuesIn(test::every_device), test::device_name);
 
 TEST_P(GraphAttentionGradient, MatchesFiniteDifferencesOnEveryGraph) {
-  for (const zoo::Animal& animal : zoo::all(on_cpu() ? 40 : 300)) {
-    SCOPED_TRACE(animal.name);
-    expect_gradients(attention_case(with_types(animal.graph, 3), DType::float64, {1, 3, 2}, {.relation_keys = true}));
+  for (const zoo::NamedGraph& named : zoo::all(on_cpu() ? 40 : 300)) {
+    SCOPED_TRACE(named.name);
+    expect_gradients(attention_case(with_types(named.graph, 3), DType::float64, {1, 3, 2}, {.relation_keys = true}));
   }
 }
 
@@ -98,7 +98,7 @@ TEST_P(GraphAttentionGradient, OfRowsWhoseWeightsAreAllZeroIsZeroForEveryKernel)
   for (std::int64_t e = 0; e < c.graph.num_edges(); ++e) {
     if (c.graph.coo().dst[static_cast<std::size_t>(e)] == 3) c.options.edge_weights.data<double>()[e] = 0;
   }
-  for (const AttentionKernel kernel : {AttentionKernel::row, AttentionKernel::composed}) {
+  for (const AttentionKernel kernel : {AttentionKernel::row, AttentionKernel::unfused}) {
     c.options.kernel = kernel;
     const std::vector<Tensor> gradients = gradients_of(moved(c, device()));
     test::expect_same_bits(gradients[0].rows(3, 4), zeros({1, 2, 8}, DType::float64));
@@ -111,12 +111,12 @@ TEST_P(GraphAttentionGradient, OfRowsWhoseWeightsAreAllZeroIsZeroForEveryKernel)
 }
 
 TEST_P(GraphAttentionGradient, AndResultAreThoseOfTheComposedOperations) {
-  for (const zoo::Animal& animal : zoo::all(on_cpu() ? 300 : 20)) {
-    if (!on_cpu() && animal.graph.num_edges() > 100) continue;  // composed, an emulated GPU is slow
-    SCOPED_TRACE(animal.name);
+  for (const zoo::NamedGraph& named : zoo::all(on_cpu() ? 300 : 20)) {
+    if (!on_cpu() && named.graph.num_edges() > 100) continue;  // unfused, an emulated GPU is slow
+    SCOPED_TRACE(named.name);
     for (const auto& [name, extras] : all_extras()) {
       SCOPED_TRACE(name);
-      AttentionCase c = attention_case(with_types(animal.graph, 4), DType::float64, {3, 5, 4}, extras);
+      AttentionCase c = attention_case(with_types(named.graph, 4), DType::float64, {3, 5, 4}, extras);
       c.options.dropout = 0.2;
       const auto run = [&](AttentionKernel kernel) {
         RandomGenerator generator(8);
@@ -127,10 +127,10 @@ TEST_P(GraphAttentionGradient, AndResultAreThoseOfTheComposedOperations) {
         results.push_back(test::attend(used));
         return results;
       };
-      const std::vector<Tensor> fused = run(AttentionKernel::automatic), composed = run(AttentionKernel::composed);
+      const std::vector<Tensor> fused = run(AttentionKernel::automatic), unfused = run(AttentionKernel::unfused);
       for (std::size_t i = 0; i < fused.size(); ++i) {
         SCOPED_TRACE(testing::Message() << "tensor " << i);
-        test::expect_close(fused[i], composed[i], {.relative = 1e-9, .absolute = 1e-9});
+        test::expect_close(fused[i], unfused[i], {.relative = 1e-9, .absolute = 1e-9});
       }
     }
   }
@@ -138,7 +138,7 @@ TEST_P(GraphAttentionGradient, AndResultAreThoseOfTheComposedOperations) {
 
 TEST(GraphAttentionGradient, AndResultAreThoseOfTheComposedOperationsOnAGraphOfEveryGenerator) {
   for (const bool causal : {false, true}) {
-    for (const zoo::Animal& generated : test::generated_graphs(75, causal)) {
+    for (const zoo::NamedGraph& generated : test::generated_graphs(75, causal)) {
       SCOPED_TRACE(generated.name);
       AttentionCase c = attention_case(generated.graph, DType::float64, {2, 6, 5},
                                        {.relation_keys = !generated.graph.edge_types().empty()});
@@ -148,12 +148,12 @@ TEST(GraphAttentionGradient, AndResultAreThoseOfTheComposedOperationsOnAGraphOfE
         results.push_back(test::attend(c));
         return results;
       };
-      const std::vector<Tensor> composed = run(AttentionKernel::composed);
+      const std::vector<Tensor> unfused = run(AttentionKernel::unfused);
       for (const AttentionKernel kernel : {AttentionKernel::row, AttentionKernel::tile}) {
         const std::vector<Tensor> fused = run(kernel);
         for (std::size_t i = 0; i < fused.size(); ++i) {
           SCOPED_TRACE(testing::Message() << "tensor " << i);
-          test::expect_close(fused[i], composed[i], {.relative = 1e-9, .absolute = 1e-9});
+          test::expect_close(fused[i], unfused[i], {.relative = 1e-9, .absolute = 1e-9});
         }
       }
     }
@@ -202,9 +202,9 @@ TEST(GraphAttentionGradient, OfHeadGroupsIsThatOfTheComposedOperations) {
     for (const Tensor* tensor : tensors_of(used)) results.push_back(tensor->grad());
     return results;
   };
-  const std::vector<Tensor> fused = run(AttentionKernel::automatic), composed = run(AttentionKernel::composed);
+  const std::vector<Tensor> fused = run(AttentionKernel::automatic), unfused = run(AttentionKernel::unfused);
   for (std::size_t i = 0; i < fused.size(); ++i) {
-    test::expect_close(fused[i], composed[i], {.relative = 1e-9, .absolute = 1e-9});
+    test::expect_close(fused[i], unfused[i], {.relative = 1e-9, .absolute = 1e-9});
   }
 }
 

@@ -8,7 +8,7 @@
 
 #include "bough/graph/graph_generator.h"
 #include "bough/ops/cast.h"
-#include "kernels/attention_views.h"
+#include "kernels/attention/views.h"
 #include "kernels/reference/graph_attention.h"
 #include "tests/kernels/graph_attention_cases.h"
 #include "tests/support/compare.h"
@@ -54,21 +54,20 @@ class GraphAttention : public DeviceTest {};
 INSTANTIATE_TEST_SUITE_P(EveryDevice, GraphAttention, testing::ValuesIn(every_device), device_name);
 
 TEST_P(GraphAttention, MatchesTheReferenceOnEveryGraph) {
-  for (const zoo::Animal& animal : zoo::all()) {
-    SCOPED_TRACE(animal.name);
+  for (const zoo::NamedGraph& named : zoo::all()) {
+    SCOPED_TRACE(named.name);
     for (const DType dtype : {DType::float32, DType::float64}) {
-      expect_matches_reference(attention_case(animal.graph, dtype), device());
+      expect_matches_reference(attention_case(named.graph, dtype), device());
     }
   }
 }
 
 TEST_P(GraphAttention, TakesEveryOptionOnEveryGraph) {
-  for (const zoo::Animal& animal : zoo::all()) {
-    SCOPED_TRACE(animal.name);
+  for (const zoo::NamedGraph& named : zoo::all()) {
+    SCOPED_TRACE(named.name);
     for (const auto& [name, extras] : all_extras()) {
       SCOPED_TRACE(name);
-      expect_matches_reference(attention_case(with_types(animal.graph, 4), DType::float64, {3, 5, 4}, extras),
-                               device());
+      expect_matches_reference(attention_case(with_types(named.graph, 4), DType::float64, {3, 5, 4}, extras), device());
     }
   }
 }
@@ -87,7 +86,7 @@ TEST_P(GraphAttention, TakesAnyWidth) {
 
 TEST(GraphAttention, WithoutHeadsOrFeaturesIsDefined) {
   const Graph graph = with_types(zoo::causal_window(40, 9), 3);
-  for (const AttentionKernel kernel : {AttentionKernel::row, AttentionKernel::tile, AttentionKernel::composed}) {
+  for (const AttentionKernel kernel : {AttentionKernel::row, AttentionKernel::tile, AttentionKernel::unfused}) {
     for (const AttentionSizes sizes : {AttentionSizes{0, 4, 4}, {2, 0, 4}, {2, 4, 0}, {0, 0, 0}}) {
       SCOPED_TRACE(testing::Message() << sizes.heads << " heads, " << sizes.width << ", " << sizes.value_width);
       AttentionCase c = attention_case(graph, DType::float64, sizes, {.relation_keys = true});
@@ -309,7 +308,7 @@ TEST(AttentionWeights, MatchTheReferenceWhereTilesLeaveOutWhatARowHasInCommon) {
 }
 
 TEST(GraphAttention, OfBfloat16IsThatOfFloatRounded) {
-  for (const AttentionKernel kernel : {AttentionKernel::row, AttentionKernel::tile, AttentionKernel::composed}) {
+  for (const AttentionKernel kernel : {AttentionKernel::row, AttentionKernel::tile, AttentionKernel::unfused}) {
     AttentionCase c =
         attention_case(with_types(zoo::causal_window(40, 20), 4), DType::float32, {2, 8, 4}, {.relation_keys = true});
     c.options.kernel = kernel;

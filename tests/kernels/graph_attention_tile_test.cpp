@@ -6,7 +6,7 @@
 #include "bough/autograd/autograd.h"
 #include "bough/graph/batch.h"
 #include "bough/graph/graph_generator.h"
-#include "bough/graph/plan.h"
+#include "bough/ops/attention_plan.h"
 #include "bough/ops/graph_attention.h"
 #include "kernels/reference/graph_attention.h"
 #include "tests/kernels/graph_attention_cases.h"

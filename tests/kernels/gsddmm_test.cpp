@@ -32,14 +32,14 @@ TEST_P(Gsddmm, GivesTheMessagesOfASmallGraphByHand) {
 }
 
 TEST_P(Gsddmm, MatchesTheReferenceOnEveryGraph) {
-  for (const zoo::Animal& animal : message_passing_graphs(device())) {
-    SCOPED_TRACE(animal.name);
+  for (const zoo::NamedGraph& named : message_passing_graphs(device())) {
+    SCOPED_TRACE(named.name);
     for (const DType dtype : {DType::float32, DType::float64}) {
       for (const BinaryOp op : all_messages) {
-        const Tensor lhs = here(features(animal.graph, Target::source, {2, 5}, dtype, 1));
-        const Tensor rhs = here(features(animal.graph, Target::destination, {2, 5}, dtype, 2));
-        expect_close(gsddmm(animal.graph, op, lhs, rhs),
-                     reference::gsddmm(animal.graph, op, {lhs, Target::source}, {rhs, Target::destination}).tensor(),
+        const Tensor lhs = here(features(named.graph, Target::source, {2, 5}, dtype, 1));
+        const Tensor rhs = here(features(named.graph, Target::destination, {2, 5}, dtype, 2));
+        expect_close(gsddmm(named.graph, op, lhs, rhs),
+                     reference::gsddmm(named.graph, op, {lhs, Target::source}, {rhs, Target::destination}).tensor(),
                      dtype);
       }
     }

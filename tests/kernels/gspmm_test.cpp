@@ -51,21 +51,21 @@ TEST_P(Gspmm, AddsUpWeightedSourcesOfASmallGraphByHand) {
 }
 
 TEST_P(Gspmm, MatchesTheReferenceOnEveryGraph) {
-  for (const zoo::Animal& animal : message_passing_graphs(device())) {
-    SCOPED_TRACE(animal.name);
+  for (const zoo::NamedGraph& named : message_passing_graphs(device())) {
+    SCOPED_TRACE(named.name);
     for (const DType dtype : {DType::float32, DType::float64}) {
       for (const ReduceOp reduce : all_reductions) {
         for (const BinaryOp op : all_messages) {
           SCOPED_TRACE(testing::Message() << name_of(op) << " " << name_of(reduce) << " " << name_of(dtype));
           const auto make = [&](Target target, const std::vector<std::int64_t>& row, std::uint64_t seed) {
             return here(reduce == ReduceOp::prod
-                            ? tame_features(animal.graph, target, row, dtype, seed, scale_to_one(op))
-                            : features(animal.graph, target, row, dtype, seed));
+                            ? tame_features(named.graph, target, row, dtype, seed, scale_to_one(op))
+                            : features(named.graph, target, row, dtype, seed));
           };
           const Tensor lhs = make(Target::source, {2, 3}, 1);
           const Tensor rhs = make(Target::edge, {2, op == BinaryOp::dot ? 3 : 1}, 2);
-          expect_close(gspmm(animal.graph, op, reduce, lhs, rhs),
-                       reference::gspmm(animal.graph, op, reduce, {lhs, Target::source}, {rhs, Target::edge}).tensor(),
+          expect_close(gspmm(named.graph, op, reduce, lhs, rhs),
+                       reference::gspmm(named.graph, op, reduce, {lhs, Target::source}, {rhs, Target::edge}).tensor(),
                        sum_tolerance(dtype));
         }
       }
@@ -235,7 +235,7 @@ TEST_P(Gspmm, ATieInAHubGoesToTheFirstEdgeWhicheverSegmentHoldsIt) {
 }
 
 TEST(Gspmm, TheGradientOfAnExtremeReachesItsOriginInADenseGraph) {
-  constexpr std::int64_t nodes = 40, width = 300;  // degrees for which winners are scattered, in several pieces
+  constexpr std::int64_t nodes = 40, width = 300;  // degrees for which arg_indices are scattered, in several pieces
   Graph graph = zoo::random_graph(nodes, 90 * (nodes + 1), 3);
   graph = Graph::bipartite(std::vector(graph.coo().src.begin(), graph.coo().src.end()),
                            std::vector(graph.coo().dst.begin(), graph.coo().dst.end()),

@@ -20,11 +20,11 @@ inline constexpr Target all_targets[] = {Target::source, Target::destination, Ta
 
 /// The zoo, with hubs that are cut into segments (of 1024 edges, on a GPU of 256), and on the CPU, where that is quick,
 /// a graph of every attention generator.
-inline std::vector<zoo::Animal> message_passing_graphs(Device device = Device::cpu()) {
+inline std::vector<zoo::NamedGraph> message_passing_graphs(Device device = Device::cpu()) {
   if (!(device == Device::cpu())) return zoo::all(300);
-  std::vector<zoo::Animal> animals = zoo::all(2500);
-  for (const zoo::Animal& generated : generated_graphs(37)) animals.push_back(generated);
-  return animals;
+  std::vector<zoo::NamedGraph> graphs = zoo::all(2500);
+  for (const zoo::NamedGraph& generated : generated_graphs(37)) graphs.push_back(generated);
+  return graphs;
 }
 
 inline std::int64_t rows_for(const Graph& graph, Target target) {

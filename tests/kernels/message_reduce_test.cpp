@@ -84,15 +84,15 @@ TEST(MessageReduce, RunsAFunctorOfTheUsers) {
 }
 
 TEST(MessageReduce, AgreesWithTheBuiltInToTheLastBitOnEveryGraph) {
-  for (const zoo::Animal& animal : message_passing_graphs()) {
-    SCOPED_TRACE(animal.name);
+  for (const zoo::NamedGraph& named : message_passing_graphs()) {
+    SCOPED_TRACE(named.name);
     for (const std::int64_t columns : {1, 3}) {
-      const Tensor u = features(animal.graph, Target::source, {2, 3}, DType::float32, 1);
-      const Tensor e = features(animal.graph, Target::edge, {2, columns}, DType::float32, 2);
-      expect_same_bits(message_reduce<Product, mp::Sum>(animal.graph, {.source = u, .edge = e}),
-                       gspmm(animal.graph, BinaryOp::mul, ReduceOp::sum, u, e));
-      expect_same_bits(message_reduce<Product, mp::Max>(animal.graph, {.source = u, .edge = e}),
-                       gspmm(animal.graph, BinaryOp::mul, ReduceOp::max, u, e));
+      const Tensor u = features(named.graph, Target::source, {2, 3}, DType::float32, 1);
+      const Tensor e = features(named.graph, Target::edge, {2, columns}, DType::float32, 2);
+      expect_same_bits(message_reduce<Product, mp::Sum>(named.graph, {.source = u, .edge = e}),
+                       gspmm(named.graph, BinaryOp::mul, ReduceOp::sum, u, e));
+      expect_same_bits(message_reduce<Product, mp::Max>(named.graph, {.source = u, .edge = e}),
+                       gspmm(named.graph, BinaryOp::mul, ReduceOp::max, u, e));
     }
   }
 }

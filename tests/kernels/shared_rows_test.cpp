@@ -68,14 +68,14 @@ void expect_every_edge_once(const Graph& graph, mp::Direction direction) {
 }
 
 TEST(SharedRows, HoldEveryEdgeOnce) {
-  std::vector<zoo::Animal> animals = message_passing_graphs();
-  animals.push_back({"partition", partition(500, 4)});
-  animals.push_back({"wide partition", partition(500, 64)});
-  animals.push_back({"scattered", scattered(3000, 70)});
-  for (const zoo::Animal& animal : animals) {
-    SCOPED_TRACE(animal.name);
-    expect_every_edge_once(animal.graph, mp::Direction::by_destination);
-    expect_every_edge_once(animal.graph, mp::Direction::by_source);
+  std::vector<zoo::NamedGraph> graphs = message_passing_graphs();
+  graphs.push_back({"partition", partition(500, 4)});
+  graphs.push_back({"wide partition", partition(500, 64)});
+  graphs.push_back({"scattered", scattered(3000, 70)});
+  for (const zoo::NamedGraph& named : graphs) {
+    SCOPED_TRACE(named.name);
+    expect_every_edge_once(named.graph, mp::Direction::by_destination);
+    expect_every_edge_once(named.graph, mp::Direction::by_source);
   }
 }
 

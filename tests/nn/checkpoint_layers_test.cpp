@@ -85,11 +85,11 @@ TEST(CheckpointLayers, OnNeededNodes) {
       [&](const GraphTransformer& model, const Tensor& h) { return sum(square(model.forward(needed, h))); });
 }
 
-TEST(CheckpointLayers, OnRoundsWithStagesAndReadOutsInBetween) {
+TEST(CheckpointLayers, OnSchedulesWithStagesAndReadOutsInBetween) {
   const AttentionGraph graph = build({}, "star", 150);
-  const Rounds rounds = make_rounds(graph, {.layers = 6});
+  const LayerSchedule schedule = make_layer_schedule(graph, {.layers = 6});
   const GraphTransformerOptions options{.layer = {.num_relations = graph.num_relations()},
-                                        .stages = static_cast<std::int64_t>(rounds.layers.front().size()),
+                                        .stages = static_cast<std::int64_t>(schedule.layers.front().size()),
                                         .trained_start = true};
   expect_same_bits_in_less_memory(options, 150, [&](const GraphTransformer& model, const Tensor& h) {
     Tensor between;
@@ -97,19 +97,19 @@ TEST(CheckpointLayers, OnRoundsWithStagesAndReadOutsInBetween) {
       const Tensor loss = sum(square(readout)) / 10;
       between = between.defined() ? between + loss : loss;
     };
-    return sum(square(model.forward(rounds, h, {.after_layer = add}))) + between;
+    return sum(square(model.forward(schedule, h, {.after_layer = add}))) + between;
   });
 }
 
 TEST(CheckpointLayers, WithMemoryOfTheSegmentBefore) {
   const AttentionGraph graph = generators().make("memory", {{"length", 100}})->build({.length = 100, .causal = true});
-  const Rounds rounds = make_rounds(graph, {.layers = 6});
+  const LayerSchedule schedule = make_layer_schedule(graph, {.layers = 6});
   expect_same_bits_in_less_memory({.layer = {.num_relations = graph.num_relations()}}, 100,
                                   [&](const GraphTransformer& model, const Tensor& h) {
                                     SegmentMemory memory;
                                     for (std::uint64_t i = 0; i < 6; ++i)
                                       memory.layers.push_back(random_tensor({100, 16}, DType::float32, i));
-                                    return sum(square(model.forward(rounds, h, {.memory = &memory})));
+                                    return sum(square(model.forward(schedule, h, {.memory = &memory})));
                                   });
 }
 

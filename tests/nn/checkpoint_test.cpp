@@ -53,14 +53,15 @@ class Checkpoint : public testing::Test {
 };
 
 TEST_F(Checkpoint, AllTypesAndShapesComeBack) {
-  const TensorFile file{.tensors = {{"f32", Tensor::from_vector(std::vector<float>{1.5f, -2, 3}, {3})},
-                                    {"f64", Tensor::from_vector(std::vector<double>{1e300, 2}, {2, 1})},
-                                    {"i32", Tensor::from_vector(std::vector<std::int32_t>{-7}, {})},
-                                    {"i64", Tensor::from_vector(std::vector<std::int64_t>{1LL << 40}, {1})},
-                                    {"bool", Tensor::from_vector(std::vector<bool>{true, false, true}, {3})},
-                                    {"bf16", Tensor::from_vector(std::vector<bfloat16>{bfloat16(0.1), bfloat16(-3)}, {2})},
-                                    {"empty", zeros({0, 4})}},
-                        .metadata = {{"config", "{\"layers\": 2}"}, {"ünïcode", "✓"}}};
+  const TensorFile file{
+      .tensors = {{"f32", Tensor::from_vector(std::vector<float>{1.5f, -2, 3}, {3})},
+                  {"f64", Tensor::from_vector(std::vector<double>{1e300, 2}, {2, 1})},
+                  {"i32", Tensor::from_vector(std::vector<std::int32_t>{-7}, {})},
+                  {"i64", Tensor::from_vector(std::vector<std::int64_t>{1LL << 40}, {1})},
+                  {"bool", Tensor::from_vector(std::vector<bool>{true, false, true}, {3})},
+                  {"bf16", Tensor::from_vector(std::vector<bfloat16>{bfloat16(0.1), bfloat16(-3)}, {2})},
+                  {"empty", zeros({0, 4})}},
+      .metadata = {{"config", "{\"layers\": 2}"}, {"ünïcode", "✓"}}};
   save_tensors(path(), file);
   const TensorFile back = load_tensors(path());
   EXPECT_EQ(back.metadata, file.metadata);

@@ -72,9 +72,9 @@ TEST(GatLayer, RunsOnEveryGraphForwardAndBackward) {
     const NoGrad no_grad;
     layer.bias.fill(0.5);
   }
-  for (const zoo::Animal& animal : zoo::all(50)) {
-    SCOPED_TRACE(animal.name);
-    const Graph& graph = animal.graph;
+  for (const zoo::NamedGraph& named : zoo::all(50)) {
+    SCOPED_TRACE(named.name);
+    const Graph& graph = named.graph;
     layer.clear_grad();
     const Tensor sources = random_tensor({graph.num_src(), 3});
     const Tensor y = graph.is_bipartite() ? layer.forward(graph, sources, random_tensor({graph.num_dst(), 3}))

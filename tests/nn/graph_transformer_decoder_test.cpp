@@ -115,14 +115,14 @@ TEST(GraphTransformerDecoder, WithCheckpointedLayersGivesTheSameBitsInLessMemory
   EXPECT_LT(peaks[1], peaks[0] / 2);
 }
 
-class DecoderOnRounds : public testing::TestWithParam<std::pair<const char*, nlohmann::json>> {};
+class DecoderOnLayerSchedule : public testing::TestWithParam<std::pair<const char*, nlohmann::json>> {};
 
-TEST_P(DecoderOnRounds, EqualsAllNodesComputedThePlainWay) {
+TEST_P(DecoderOnLayerSchedule, EqualsAllNodesComputedThePlainWay) {
   const AttentionGraph graph =
       generators().make(GetParam().first, GetParam().second)->build({.length = 29, .causal = true});
   const Graph cross =
       generators().make("cross", {{"sentences", {10, 19}}, {"source_sentences", {4, 7}}})->build({.length = 29}).graph;
-  const Rounds rounds = make_rounds(graph, {.layers = 3});
+  const LayerSchedule schedule = make_layer_schedule(graph, {.layers = 3});
   for (const bool pre_norm : {false, true}) {
     SCOPED_TRACE(pre_norm);
     manual_seed(6);
@@ -137,7 +137,7 @@ TEST_P(DecoderOnRounds, EqualsAllNodesComputedThePlainWay) {
     Tensor tokens = random_tensor({29, 16}), encoded = random_tensor({11, 16}, DType::float32, 2);
     tokens.set_requires_grad(true);
     encoded.set_requires_grad(true);
-    const Tensor pruned = model.forward(rounds, cross, tokens, encoded);
+    const Tensor pruned = model.forward(schedule, cross, tokens, encoded);
     sum(square(pruned)).backward();
     const std::vector<Tensor> gradients{tokens.grad().clone(), encoded.grad().clone(),
                                         model.layer(0).cross_attention.relation_keys.grad().clone()};
@@ -148,7 +148,8 @@ TEST_P(DecoderOnRounds, EqualsAllNodesComputedThePlainWay) {
     const Tensor rows = index_tensor(graph.tokens);
     const std::vector<Graph> graphs = graph.head_groups.empty() ? std::vector{graph.graph} : graph.head_groups;
     Tensor h = scatter_add_rows(tokens, rows, graph.graph.num_nodes());
-    for (std::int64_t i = 0; i < 3; ++i) h = model.layer(i).forward(Round{.graphs = graphs}, cross, h, encoded, rows);
+    for (std::int64_t i = 0; i < 3; ++i)
+      h = model.layer(i).forward(LayerStep{.graphs = graphs}, cross, h, encoded, rows);
     Tensor whole = gather_rows(h, rows);
     if (pre_norm) whole = layer_norm(whole, {}, {});  // the last norm starts with scale 1 and shift 0
     test::expect_close(pruned, whole, test::Tolerance{1e-4, 1e-4});
@@ -160,29 +161,29 @@ TEST_P(DecoderOnRounds, EqualsAllNodesComputedThePlainWay) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Patterns, DecoderOnRounds,
+    Patterns, DecoderOnLayerSchedule,
     testing::Values(std::pair("bpt", nlohmann::json{{"k", 2}}), std::pair("full", nlohmann::json::object()),
                     std::pair("sparse_strided", nlohmann::json{{"stride", 4}, {"split_heads", true}})),
     [](const auto& instance) { return std::string(instance.param.first); });
 
-TEST(GraphTransformerDecoder, RefusesRoundsThatDoNotFit) {
+TEST(GraphTransformerDecoder, RefusesSchedulesThatDoNotFit) {
   const Setting setting;
   GraphTransformerDecoder model(setting.options());
   const Graph cross = generators().make("cross", {{"source_sentences", {5}}})->build({.length = 13}).graph;
   const Tensor tokens = zeros({13, 16}), encoded = zeros({5, 16});
-  const auto rounds = [](const char* kind, const nlohmann::json& parameters, RoundsOptions options) {
-    return make_rounds(generators().make(kind, parameters)->build({.length = 13, .causal = false}), options);
+  const auto schedule = [](const char* kind, const nlohmann::json& parameters, LayerScheduleOptions options) {
+    return make_layer_schedule(generators().make(kind, parameters)->build({.length = 13, .causal = false}), options);
   };
-  const Rounds good = rounds("bpt", {{"k", 2}}, {.layers = 3});
+  const LayerSchedule good = schedule("bpt", {{"k", 2}}, {.layers = 3});
   EXPECT_EQ(model.forward(good, cross, tokens, encoded).shape(), tokens.shape());
   EXPECT_THROW(model.forward(good, setting.cross, tokens, encoded), GraphError);
   EXPECT_THROW(model.forward(good, cross, tokens, tokens), ShapeError);
   EXPECT_THROW(model.forward(good, cross, encoded, encoded), ShapeError);
-  EXPECT_THROW(model.forward(rounds("bpt", {{"k", 2}}, {.layers = 2}), cross, tokens, encoded), ConfigError);
-  EXPECT_THROW(model.forward(rounds("bpt", {{"k", 2}}, {.layers = 3, .readout = {0}}), cross, tokens, encoded),
+  EXPECT_THROW(model.forward(schedule("bpt", {{"k", 2}}, {.layers = 2}), cross, tokens, encoded), ConfigError);
+  EXPECT_THROW(model.forward(schedule("bpt", {{"k", 2}}, {.layers = 3, .readout = {0}}), cross, tokens, encoded),
                ConfigError);
-  EXPECT_THROW(model.forward(rounds("star", {}, {.layers = 3}), cross, tokens, encoded), ConfigError);
-  EXPECT_THROW(model.forward(rounds("adaptive_span", {{"max_span", 4}}, {.layers = 3}), cross, tokens, encoded),
+  EXPECT_THROW(model.forward(schedule("star", {}, {.layers = 3}), cross, tokens, encoded), ConfigError);
+  EXPECT_THROW(model.forward(schedule("adaptive_span", {{"max_span", 4}}, {.layers = 3}), cross, tokens, encoded),
                ConfigError);
 }
 

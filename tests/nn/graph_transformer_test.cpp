@@ -75,7 +75,7 @@ TEST(GraphTransformer, WithoutATapeGoesPieceByPieceToTheSameResultInLessMemory) 
   for (const bool pre_norm : {false, true}) {
     manual_seed(6);
     const AttentionGraph graph = bpt(3000, true);
-    const Rounds rounds = make_rounds(graph, {.layers = 3});
+    const LayerSchedule schedule = make_layer_schedule(graph, {.layers = 3});
     const GraphTransformer model({.layers = 3,
                                   .layer = {.dim = 256,
                                             .heads = 8,
@@ -84,10 +84,10 @@ TEST(GraphTransformer, WithoutATapeGoesPieceByPieceToTheSameResultInLessMemory) 
                                             .pre_norm = pre_norm,
                                             .attention_bias = true}});
     const Tensor tokens = random_tensor({3000, 256}, DType::float32, 7);
-    const Tensor whole = model.forward(rounds, tokens).detach();
+    const Tensor whole = model.forward(schedule, tokens).detach();
     const NoGrad no_grad;
-    model.forward(rounds, tokens);  // plans and packed buffers are there now
-    const std::int64_t peak = test::peak_bytes([&] { test::expect_close(model.forward(rounds, tokens), whole); });
+    model.forward(schedule, tokens);  // plans and packed buffers are there now
+    const std::int64_t peak = test::peak_bytes([&] { test::expect_close(model.forward(schedule, tokens), whole); });
     const std::int64_t nodes = graph.graph.num_nodes() * 256 * static_cast<std::int64_t>(sizeof(float));
     // What is read, all heads joined and in parts, a part's queries, keys and values; scratch of the kernels.
     EXPECT_LT(peak, 6 * nodes);

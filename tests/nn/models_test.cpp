@@ -1,4 +1,4 @@
-// Every attention pattern as a model: on the rounds made from its graph, against all nodes computed the plain way.
+// Every attention pattern as a model: on the schedule made from its graph, against all nodes computed the plain way.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -77,7 +77,7 @@ GraphTransformerOptions model_options(const AttentionGraph& graph, bool pre_norm
           .trained_start = true};
 }
 
-/// All nodes in every round, by the definition: what has no in-edges in a stage, and inputs, keep their values.
+/// All nodes in every step, by the definition: what has no in-edges in a stage, and inputs, keep their values.
 Tensor plain_forward(const GraphTransformer& model, const AttentionGraph& graph, const Tensor& tokens) {
   std::vector<std::int32_t> starts(graph.kinds.size(), static_cast<std::int32_t>(graph.num_tokens()));
   for (std::size_t i = 0; i < graph.tokens.size(); ++i) {
@@ -97,7 +97,7 @@ Tensor plain_forward(const GraphTransformer& model, const AttentionGraph& graph,
   const std::int64_t stages = model.options().stages;
   for (std::int64_t layer = 0; layer < model.num_layers(); ++layer) {
     for (std::int64_t stage = 0; stage < stages; ++stage) {
-      Round everything;
+      LayerStep everything;
       everything.graphs = !graph.stages.empty()
                               ? std::vector<Graph>{graph.stages[static_cast<std::size_t>(stage)]}
                               : (graph.head_groups.empty() ? std::vector<Graph>{graph.graph} : graph.head_groups);
@@ -125,7 +125,7 @@ class Models : public testing::TestWithParam<Pattern> {
   }
 };
 
-TEST_P(Models, OnRoundsEqualAllNodesComputedThePlainWay) {
+TEST_P(Models, OnSchedulesEqualAllNodesComputedThePlainWay) {
   for (const bool pre_norm : {false, true}) {
     for (const std::int64_t length : {1, 2, 23}) {
       manual_seed(3);
@@ -155,7 +155,7 @@ TEST_P(Models, OnRoundsEqualAllNodesComputedThePlainWay) {
         const Tensor a = inputs(), b = inputs();
         const auto expected = gradients(gather_rows(plain_forward(model, one, a), index_tensor(IdArray(readout))), a);
         const auto found =
-            gradients(model.forward(make_rounds(one, {.layers = layers, .readout = IdArray(readout)}), b), b);
+            gradients(model.forward(make_layer_schedule(one, {.layers = layers, .readout = IdArray(readout)}), b), b);
         for (std::size_t i = 0; i < expected.size(); ++i) {
           test::expect_close(found[i], expected[i], test::Tolerance{2e-3, 2e-3});
         }
@@ -171,11 +171,12 @@ TEST_P(Models, OfABatchEqualTheSequencesOneByOne) {
   const AttentionGraph batch = build_batch(*generator, lengths, GetParam().causal);
   const GraphTransformer model(model_options(batch));
   const Tensor tokens = random_tensor({18, dim}, DType::float32, 8);
-  const Tensor together = model.forward(make_rounds(batch, {.layers = layers}), tokens);
+  const Tensor together = model.forward(make_layer_schedule(batch, {.layers = layers}), tokens);
   std::int64_t first = 0;
   for (const std::int64_t length : lengths) {
-    const Rounds rounds = make_rounds(graph(length), {.layers = layers});
-    test::expect_close(together.rows(first, first + length), model.forward(rounds, tokens.rows(first, first + length)));
+    const LayerSchedule schedule = make_layer_schedule(graph(length), {.layers = layers});
+    test::expect_close(together.rows(first, first + length),
+                       model.forward(schedule, tokens.rows(first, first + length)));
     first += length;
   }
 }
@@ -185,25 +186,25 @@ TEST_P(Models, WithACausalGraphDoNotSeeTheFuture) {
   manual_seed(5);
   const AttentionGraph one = graph(20);
   const GraphTransformer model(model_options(one));
-  const Rounds rounds = make_rounds(one, {.layers = layers});
+  const LayerSchedule schedule = make_layer_schedule(one, {.layers = layers});
   Tensor tokens = random_tensor({20, dim}, DType::float32, 6);
-  const Tensor before = model.forward(rounds, tokens).rows(0, 9);
+  const Tensor before = model.forward(schedule, tokens).rows(0, 9);
   tokens.rows(9, 20).fill(3);
-  test::expect_same_bits(model.forward(rounds, tokens).rows(0, 9), before);
+  test::expect_same_bits(model.forward(schedule, tokens).rows(0, 9), before);
 }
 
 TEST_P(Models, Learn) {
   manual_seed(6);
   const AttentionGraph one = graph(20);
   GraphTransformer model(model_options(one));
-  const Rounds rounds = make_rounds(one, {.layers = layers});
+  const LayerSchedule schedule = make_layer_schedule(one, {.layers = layers});
   Adam optimizer(model.named_parameters(), {.learning_rate = 5e-3});
   const Tensor tokens = random_tensor({20, dim}, DType::float32, 6);
   const Tensor target = random_tensor({20, dim}, DType::float32, 7);
   double first = 0, last = 0;
   for (int step = 0; step < 40; ++step) {
     optimizer.clear_grad();
-    const Tensor loss = mean(square(model.forward(rounds, tokens) - target));
+    const Tensor loss = mean(square(model.forward(schedule, tokens) - target));
     loss.backward();
     optimizer.step();
     last = loss.item<double>();
@@ -242,8 +243,9 @@ TEST(SegmentMemory, GivesWhatOnePassOverTheWholeTextGives) {
 
   SegmentMemory memory;
   for (std::int64_t i = 0; i < segments; ++i) {
-    const Rounds rounds = make_rounds(i == 0 ? without : with, {.layers = layers, .memory = remembered});
-    const Tensor y = model.forward(rounds, tokens.rows(i * segment, (i + 1) * segment), {.memory = &memory});
+    const LayerSchedule schedule =
+        make_layer_schedule(i == 0 ? without : with, {.layers = layers, .memory = remembered});
+    const Tensor y = model.forward(schedule, tokens.rows(i * segment, (i + 1) * segment), {.memory = &memory});
     test::expect_close(y, expected.rows(i * segment, (i + 1) * segment));
     ASSERT_EQ(memory.layers.size(), static_cast<std::size_t>(layers));
     EXPECT_EQ(memory.layers[1].shape(), Shape({remembered, dim}));
@@ -267,10 +269,10 @@ TEST(SegmentMemory, OfABatchBelongsToItsSequences) {
     for (std::int64_t i = 0; i < 2; ++i)
       each[static_cast<std::size_t>(i)].layers.push_back(rows.rows(3 * i, 3 * i + 3));
   }
-  const Tensor together = model.forward(make_rounds(two, {.layers = layers}), tokens, {.memory = &both});
+  const Tensor together = model.forward(make_layer_schedule(two, {.layers = layers}), tokens, {.memory = &both});
   for (std::int64_t i = 0; i < 2; ++i) {
     SegmentMemory& own = each[static_cast<std::size_t>(i)];
-    test::expect_close(together.rows(4 * i, 4 * i + 4), model.forward(make_rounds(one, {.layers = layers}),
+    test::expect_close(together.rows(4 * i, 4 * i + 4), model.forward(make_layer_schedule(one, {.layers = layers}),
                                                                       tokens.rows(4 * i, 4 * i + 4), {.memory = &own}));
     for (std::size_t layer = 0; layer < static_cast<std::size_t>(layers); ++layer) {
       test::expect_close(both.layers[layer].rows(3 * i, 3 * i + 3), own.layers[layer]);
@@ -281,11 +283,11 @@ TEST(SegmentMemory, OfABatchBelongsToItsSequences) {
 TEST(SegmentMemory, SaysWhatIsMissing) {
   const AttentionGraph graph = generators().make("memory", {{"length", 3}})->build({.length = 4, .causal = true});
   const GraphTransformer model(model_options(graph));
-  const Rounds rounds = make_rounds(graph, {.layers = layers});
+  const LayerSchedule schedule = make_layer_schedule(graph, {.layers = layers});
   const Tensor tokens = zeros({4, dim});
-  EXPECT_THROW(model.forward(rounds, tokens), ConfigError);
+  EXPECT_THROW(model.forward(schedule, tokens), ConfigError);
   SegmentMemory wrong{std::vector<Tensor>(static_cast<std::size_t>(layers), zeros({2, dim}))};
-  EXPECT_THROW(model.forward(rounds, tokens, {.memory = &wrong}), ShapeError);
+  EXPECT_THROW(model.forward(schedule, tokens, {.memory = &wrong}), ShapeError);
 }
 
 TEST(AdaptiveSpan, ShrinksUnderItsPenaltyAndCanBeRead) {
@@ -293,14 +295,14 @@ TEST(AdaptiveSpan, ShrinksUnderItsPenaltyAndCanBeRead) {
       generators().make("adaptive_span", {{"max_span", 10}, {"ramp", 2}})->build({.length = 24, .causal = true});
   manual_seed(9);
   GraphTransformer model(model_options(graph));
-  const Rounds rounds = make_rounds(graph, {.layers = layers});
+  const LayerSchedule schedule = make_layer_schedule(graph, {.layers = layers});
   const Tensor tokens = random_tensor({24, dim}, DType::float32, 6);
   const std::vector<double> before = model.layer(0).attention.spans();
   for (const double span : before) EXPECT_NEAR(span, 2.5, 1e-5);
   Adam optimizer(model.named_parameters(), {.learning_rate = 5e-2});
   for (int step = 0; step < 30; ++step) {
     optimizer.clear_grad();
-    (mean(square(model.forward(rounds, tokens))) * 1e-3 + model.span_penalty()).backward();
+    (mean(square(model.forward(schedule, tokens))) * 1e-3 + model.span_penalty()).backward();
     optimizer.step();
   }
   for (const double span : model.layer(0).attention.spans()) EXPECT_LT(span, 1.5);
@@ -317,34 +319,34 @@ TEST(AdaptiveSpan, DoesNotSeeBeyondItsReach) {
     for (std::int64_t i = 0; i < layers; ++i) model.layer(i).attention.span_logits.fill(-1.2);
   }
   Tensor tokens = random_tensor({24, dim}, DType::float32, 6);
-  const Rounds rounds = make_rounds(graph, {.layers = layers, .readout = {23}});
-  const Tensor before = model.forward(rounds, tokens);
+  const LayerSchedule schedule = make_layer_schedule(graph, {.layers = layers, .readout = {23}});
+  const Tensor before = model.forward(schedule, tokens);
   tokens.rows(0, 23 - 4 * layers).fill(5);
-  test::expect_same_bits(model.forward(rounds, tokens), before);
+  test::expect_same_bits(model.forward(schedule, tokens), before);
   tokens.rows(23 - 4 * layers, 24 - 4 * layers).fill(5);
-  EXPECT_NE(model.forward(rounds, tokens).to_vector<float>(), before.to_vector<float>());
+  EXPECT_NE(model.forward(schedule, tokens).to_vector<float>(), before.to_vector<float>());
 }
 
-TEST(Rounds, OfTheLastLayerComputeOnlyWhatIsRead) {
+TEST(LayerSchedule, OfTheLastLayerComputeOnlyWhatIsRead) {
   const AttentionGraph graph = generators().make("bpt", {{"k", 2}})->build({.length = 64, .causal = true});
-  const Rounds rounds = make_rounds(graph, {.layers = 4});
-  EXPECT_EQ(rounds.layers.back().front().graphs.front().num_dst(), 64);
-  EXPECT_GT(rounds.layers.front().front().graphs.front().num_dst(), 64);
+  const LayerSchedule schedule = make_layer_schedule(graph, {.layers = 4});
+  EXPECT_EQ(schedule.layers.back().front().graphs.front().num_dst(), 64);
+  EXPECT_GT(schedule.layers.front().front().graphs.front().num_dst(), 64);
   // The two layers in the middle need the same nodes and share their graph.
-  EXPECT_TRUE(rounds.layers[1].front().graphs.front().same_as(rounds.layers[2].front().graphs.front()));
+  EXPECT_TRUE(schedule.layers[1].front().graphs.front().same_as(schedule.layers[2].front().graphs.front()));
 }
 
-TEST(Rounds, RefuseWhatDoesNotFit) {
+TEST(LayerSchedule, RefuseWhatDoesNotFit) {
   const AttentionGraph star = generators().make("star", {})->build({.length = 6});
-  EXPECT_THROW(make_rounds(star, {.layers = 0}), ConfigError);
-  EXPECT_THROW(make_rounds(star, {.layers = 1, .readout = {99}}), GraphError);
+  EXPECT_THROW(make_layer_schedule(star, {.layers = 0}), ConfigError);
+  EXPECT_THROW(make_layer_schedule(star, {.layers = 1, .readout = {99}}), GraphError);
   GraphTransformerOptions options = model_options(star);
   options.stages = 1;
   const GraphTransformer one_stage(options);
-  EXPECT_THROW(one_stage.forward(make_rounds(star, {.layers = layers}), zeros({6, dim})), ConfigError);
+  EXPECT_THROW(one_stage.forward(make_layer_schedule(star, {.layers = layers}), zeros({6, dim})), ConfigError);
   const GraphTransformer model(model_options(star));
-  EXPECT_THROW(model.forward(make_rounds(star, {.layers = layers}), zeros({7, dim})), ShapeError);
-  EXPECT_THROW(model.forward(make_rounds(star, {.layers = 2}), zeros({6, dim})), ConfigError);
+  EXPECT_THROW(model.forward(make_layer_schedule(star, {.layers = layers}), zeros({7, dim})), ShapeError);
+  EXPECT_THROW(model.forward(make_layer_schedule(star, {.layers = 2}), zeros({6, dim})), ConfigError);
   EXPECT_THROW(model.forward(star.graph, zeros({star.graph.num_nodes(), dim})), ConfigError);
 }
 

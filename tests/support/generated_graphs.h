@@ -9,8 +9,8 @@
 namespace bough::test {
 
 /// A graph of every attention generator that has a default for each parameter.
-inline std::vector<zoo::Animal> generated_graphs(std::int64_t length, bool causal = false) {
-  std::vector<zoo::Animal> graphs;
+inline std::vector<zoo::NamedGraph> generated_graphs(std::int64_t length, bool causal = false) {
+  std::vector<zoo::NamedGraph> graphs;
   for (const GeneratorDescription& description : generators().list()) {
     try {
       const auto generator = generators().make(description.name, nlohmann::json::object());

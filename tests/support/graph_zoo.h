@@ -11,7 +11,7 @@
 /// Small graphs with every ugly property: what works on all of them works on graphs people bring.
 namespace bough::zoo {
 
-struct Animal {
+struct NamedGraph {
   std::string name;
   Graph graph;
 };
@@ -92,7 +92,7 @@ inline Graph random_bipartite(std::int64_t num_src, std::int64_t num_dst, std::i
 }
 
 /// All of them. hub_spokes sets the size of the hubs: 100'000 where the operation is cheap, fewer for gradient checks.
-inline std::vector<Animal> all(std::int64_t hub_spokes = 300) {
+inline std::vector<NamedGraph> all(std::int64_t hub_spokes = 300) {
   return {
       {"no nodes", Graph()},
       {"nodes without edges", Graph::from_edges({}, {}, {.num_nodes = 5})},

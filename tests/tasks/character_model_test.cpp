@@ -67,7 +67,7 @@ TEST(TokenGraph, ComputesOnlyTokensInTheLastLayerAndCountsOneWindow) {
   EXPECT_NEAR(graph.attention_degree(), 21.0, 0.05);
   EXPECT_EQ(graph.num_nodes(), 511);
   EXPECT_LT(graph.computed_nodes(), 3 * 4 * 511);
-  EXPECT_EQ(graph.parts().front().rounds.layers.back().front().graphs.front().num_dst(), 4 * 256);
+  EXPECT_EQ(graph.parts().front().schedule.layers.back().front().graphs.front().num_dst(), 4 * 256);
 }
 
 TEST(TokenGraph, GoesThroughAWindowInTwoHalvesWhereThePatternRemembers) {

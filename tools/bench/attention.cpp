@@ -8,7 +8,7 @@
 #include "bough/autograd/autograd.h"
 #include "bough/core/memory.h"
 #include "bough/core/tensor.h"
-#include "bough/graph/plan.h"
+#include "bough/ops/attention_plan.h"
 #include "bough/ops/graph_attention.h"
 #include "tools/bench/arithmetic_peak.h"
 #include "tools/bench/benchmark.h"

@@ -8,8 +8,8 @@
 
 #include "bough/core/dtype.h"
 #include "bough/core/errors.h"
-#include "graph/plan/attention_plan.h"
-#include "kernels/simt/attention_tile_plan.h"
+#include "kernels/attention/plan/attention_plan.h"
+#include "kernels/attention/simt/tile_plan.h"
 
 namespace bough::bench {
 namespace {

@@ -7,8 +7,8 @@
 #include "bough/autograd/autograd.h"
 #include "bough/core/memory.h"
 #include "bough/graph/graph_generator.h"
-#include "bough/graph/plan.h"
 #include "bough/ops/arrange.h"
+#include "bough/ops/attention_plan.h"
 #include "bough/ops/rows.h"
 
 namespace bough::bench {
@@ -30,7 +30,7 @@ BatchModel::BatchModel(const nlohmann::json& pattern, const ModelShape& shape)
                         .num_relations = graph_.num_relations()},
               .checkpoint_layers = shape.checkpoint_layers,
               .kept = shape.kept}),
-      rounds_(nn::make_rounds(graph_, {.layers = shape.layers})),
+      rounds_(nn::make_layer_schedule(graph_, {.layers = shape.layers})),
       inputs_(randn({graph_.num_tokens(), shape.dim})),
       gradient_(inputs_) {}
 
@@ -66,7 +66,7 @@ std::int64_t BatchModel::peak_bytes(FunctionRef<void()> call) const {
   // Layers share graphs: each is counted once.
   std::vector<Graph> counted;
   for (const auto& layer : rounds_.layers) {
-    for (const nn::Round& round : layer) {
+    for (const nn::LayerStep& round : layer) {
       for (const Graph& graph : round.graphs) {
         if (std::ranges::any_of(counted, [&](const Graph& other) { return other.same_as(graph); })) continue;
         counted.push_back(graph);

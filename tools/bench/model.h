@@ -42,7 +42,7 @@ class BatchModel {
 
   AttentionGraph graph_;
   nn::GraphTransformer model_;
-  nn::Rounds rounds_;
+  nn::LayerSchedule rounds_;
   Tensor inputs_, gradient_;
 };
 

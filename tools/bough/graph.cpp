@@ -10,9 +10,9 @@
 #include "bough/graph/draw.h"
 #include "bough/graph/graph_generator.h"
 #include "bough/graph/io.h"
-#include "bough/graph/plan.h"
 #include "bough/graph/plugin.h"
 #include "bough/graph/statistics.h"
+#include "bough/ops/attention_plan.h"
 #include "src/core/files.h"
 #include "tools/bough/commands.h"
 

@@ -25,9 +25,9 @@ using runner::RunPlan;
 using runner::RunResult;
 using runner::RunStatus;
 
-class Narrator : public runner::SweepObserver {
+class ProgressPrinter : public runner::SweepObserver {
  public:
-  explicit Narrator(runner::Metric metric) : metric_(std::move(metric)) {}
+  explicit ProgressPrinter(runner::Metric metric) : metric_(std::move(metric)) {}
 
   void on_progress(const std::string& run, const runner::RunProgress& now) override {
     std::string words = fmt::format("loss {:.4f}", now.loss);
@@ -178,7 +178,7 @@ void run_experiment(RunCommand command) {
 
   fmt::print(stderr, "{}: {} run{}, {} side by side, about {}; results go to {}\n", experiment.name, plans.size(),
              plans.size() == 1 ? "" : "s", jobs, seconds_in_words(runner::total_seconds(plans, jobs)), command.out);
-  Narrator narrator(experiment.task->metric());
+  ProgressPrinter printer(experiment.task->metric());
   const runner::SweepOutcome outcome =
       runner::run_experiment(experiment, plans,
                              {.folder = command.out,
@@ -187,7 +187,7 @@ void run_experiment(RunCommand command) {
                               .worker_program = fs::read_symlink("/proc/self/exe").string(),
                               .plugins = command.plugins,
                               .command = command_line(command),
-                              .observer = &narrator});
+                              .observer = &printer});
   write_and_print_report(command.out);
   if (outcome.interrupted) {
     throw Error(fmt::format("interrupted; what was done is saved. To go on: {} --out {} --resume",

@@ -21,6 +21,9 @@ target_compile_options(bough_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wall -
                        # GCC 12 sees overlaps in std::string that are not there (its bug 105329).
                        $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
                        $<$<BOOL:${BOUGH_WERROR}>:-Werror>>)
+if(BOUGH_NATIVE) # no contraction to FMA: scalar code gives the same bits as in a release
+  target_compile_options(bough_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-march=native -ffp-contract=off>)
+endif()
 if(BOUGH_SANITIZE)
   target_compile_options(bough_options INTERFACE -fsanitize=${BOUGH_SANITIZE} -fno-omit-frame-pointer
                          -fno-sanitize-recover=all)

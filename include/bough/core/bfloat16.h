@@ -42,6 +42,6 @@ static_assert(sizeof(bfloat16) == 2 && std::is_trivially_copyable_v<bfloat16>);
 
 /// What is computed with numbers of a type.
 template <typename T>
-using Computed = std::conditional_t<std::is_same_v<T, bfloat16>, float, T>;
+using AccumType = std::conditional_t<std::is_same_v<T, bfloat16>, float, T>;
 
 }  // namespace bough

@@ -35,7 +35,7 @@ namespace bough {
 /// An index is checked for its range in the first run only.
 ///
 /// DeviceError if the function looks at values on the host while it is recorded (item, to_vector), moves them to
-/// another device, or drops attention weights with AttentionKernel::composed. On the CPU every run() calls the
+/// another device, or drops attention weights with AttentionKernel::unfused. On the CPU every run() calls the
 /// function.
 class CapturedStep {
  public:

@@ -68,17 +68,17 @@ constexpr auto call_message(const Message& message, const EdgeRows& edge, Values
 template <typename T>
 struct ResultRow {
   T* values = nullptr;
-  std::int32_t* winners = nullptr;
+  std::int32_t* arg_indices = nullptr;
 };
 
-/// Takes one message into a result. Of equal winners the edge given first stays, in whatever order they come.
-template <bool KeepWinner, typename T, typename Reduce>
-constexpr void take(const Reduce& reduce, T& value, std::int32_t& winner, T message, std::int32_t edge) {
-  if constexpr (KeepWinner) {
-    const std::int32_t first = edge < winner ? edge : winner;
-    const std::int32_t better = reduce.holds(value, message) ? winner : edge;
+/// Takes one message into a result. Of equal arg_indices the edge given first stays, in whatever order they come.
+template <bool KeepArg, typename T, typename Reduce>
+constexpr void take(const Reduce& reduce, T& value, std::int32_t& arg_index, T message, std::int32_t edge) {
+  if constexpr (KeepArg) {
+    const std::int32_t first = edge < arg_index ? edge : arg_index;
+    const std::int32_t better = reduce.holds(value, message) ? arg_index : edge;
     const std::int32_t next = message == value ? first : better;
-    winner = value != value ? winner : next;
+    arg_index = value != value ? arg_index : next;
     value = better_of(reduce, value, message);
   } else {
     value = reduce(value, message);
@@ -87,14 +87,14 @@ constexpr void take(const Reduce& reduce, T& value, std::int32_t& winner, T mess
 
 /// Messages that are sums over the inner axis (dot products). Adding up one vector of lanes costs as much as the
 /// products, so the lanes of several messages are kept and added up together.
-template <typename T, typename Reduce, bool KeepWinner>
+template <typename T, typename Reduce, bool KeepArg>
 class LaneSums {
  public:
   explicit LaneSums(const Reduce& reduce) : reduce_(reduce) {}
 
   template <typename Message, typename... Lanes>
   void add(const Message& message, const EdgeRows& edge, std::int64_t begin, std::int64_t end, T* value,
-           std::int32_t* winner, const Lanes&... operands) {
+           std::int32_t* arg_index, const Lanes&... operands) {
     T sums[lanes] = {};
     std::int64_t inner = begin;
     for (; inner + lanes <= end; inner += lanes) {
@@ -105,7 +105,7 @@ class LaneSums {
     for (int lane = 0; inner + lane < end; ++lane) sums[lane] += call_message(message, edge, operands[inner + lane]...);
     for (int lane = 0; lane < lanes; ++lane) partial_[used_ * lanes + lane] = sums[lane];
     value_[used_] = value;
-    winner_[used_] = winner;
+    arg_[used_] = arg_index;
     edge_[used_] = static_cast<std::int32_t>(edge.number[static_cast<int>(End::edge)]);
     if (++used_ == slots) flush();
   }
@@ -115,7 +115,7 @@ class LaneSums {
     fold<lanes>(partial_, totals);
     for (int slot = 0; slot < used_; ++slot) {
       std::int32_t unused = 0;
-      take<KeepWinner>(reduce_, *value_[slot], KeepWinner ? *winner_[slot] : unused, totals[slot], edge_[slot]);
+      take<KeepArg>(reduce_, *value_[slot], KeepArg ? *arg_[slot] : unused, totals[slot], edge_[slot]);
     }
     used_ = 0;
   }
@@ -139,7 +139,7 @@ class LaneSums {
   const Reduce& reduce_;
   alignas(64) T partial_[slots * lanes] = {};
   std::array<T*, slots> value_{};
-  std::array<std::int32_t*, slots> winner_{};
+  std::array<std::int32_t*, slots> arg_{};
   std::array<std::int32_t, slots> edge_{};
   int used_ = 0;
 };
@@ -171,31 +171,31 @@ struct EdgeKernel {
   }
 
   /// Takes the messages of `Edges` edges, in order, into one row.
-  template <bool KeepWinner, std::size_t Edges, typename Reduce>
+  template <bool KeepArg, std::size_t Edges, typename Reduce>
   void take_edges(const Reduce& reduce, const std::array<EdgeRows, Edges>& edges, const FeatureBlock& block,
                   ResultRow<T> target) const {
     for (std::int64_t outer = block.outer_begin; outer < block.outer_end; ++outer) {
       const std::int64_t offset = result_offsets[outer];
       std::apply(
           [&](const Operands&... operand) {
-            take_lanes<KeepWinner>(reduce, edges, block, target.values + offset,
-                                   KeepWinner ? target.winners + offset : nullptr, std::make_index_sequence<Edges>{},
-                                   lanes_of(operand, edges, outer)...);
+            take_lanes<KeepArg>(reduce, edges, block, target.values + offset,
+                                KeepArg ? target.arg_indices + offset : nullptr, std::make_index_sequence<Edges>{},
+                                lanes_of(operand, edges, outer)...);
           },
           operands);
     }
   }
 
   /// The same for one edge whose messages are sums over the inner axis; they arrive when `sums` is flushed.
-  template <bool KeepWinner, typename Reduce>
-  void take_sums(LaneSums<T, Reduce, KeepWinner>& sums, const EdgeRows& edge, const FeatureBlock& block,
+  template <bool KeepArg, typename Reduce>
+  void take_sums(LaneSums<T, Reduce, KeepArg>& sums, const EdgeRows& edge, const FeatureBlock& block,
                  ResultRow<T> target) const {
     for (std::int64_t outer = block.outer_begin; outer < block.outer_end; ++outer) {
       const std::int64_t offset = result_offsets[outer];
       std::apply(
           [&](const Operands&... operand) {
             sums.add(message, edge, block.inner_begin, block.inner_end, target.values + offset,
-                     KeepWinner ? target.winners + offset : nullptr, operand.lane(edge, outer)...);
+                     KeepArg ? target.arg_indices + offset : nullptr, operand.lane(edge, outer)...);
           },
           operands);
     }
@@ -208,9 +208,9 @@ struct EdgeKernel {
     (std::make_index_sequence<Edges>{});
   }
 
-  template <bool KeepWinner, std::size_t Edges, typename Reduce, std::size_t... E, typename... Lanes>
+  template <bool KeepArg, std::size_t Edges, typename Reduce, std::size_t... E, typename... Lanes>
   void take_lanes(const Reduce& reduce, const std::array<EdgeRows, Edges>& edges, const FeatureBlock& block,
-                  T* __restrict values, std::int32_t* __restrict winners, std::index_sequence<E...>,
+                  T* __restrict values, std::int32_t* __restrict arg_indices, std::index_sequence<E...>,
                   const std::array<Lanes, Edges>&... lanes) const {
     const auto message_of = [&](std::size_t edge, std::int64_t inner) {
       return call_message(message, edges[edge], lanes[edge][inner]...);
@@ -218,12 +218,12 @@ struct EdgeKernel {
     for (std::int64_t inner = block.inner_begin; inner < block.inner_end; ++inner) {
       const std::int64_t place = ResultStep == any_step ? inner * result_stride : inner;
       T value = values[place];
-      std::int32_t winner = KeepWinner ? winners[place] : 0;
-      (take<KeepWinner>(reduce, value, winner, static_cast<T>(message_of(E, inner)),
-                        static_cast<std::int32_t>(edges[E].number[static_cast<int>(End::edge)])),
+      std::int32_t arg_index = KeepArg ? arg_indices[place] : 0;
+      (take<KeepArg>(reduce, value, arg_index, static_cast<T>(message_of(E, inner)),
+                     static_cast<std::int32_t>(edges[E].number[static_cast<int>(End::edge)])),
        ...);
       values[place] = value;
-      if constexpr (KeepWinner) winners[place] = winner;
+      if constexpr (KeepArg) arg_indices[place] = arg_index;
     }
   }
 };

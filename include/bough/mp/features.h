@@ -13,7 +13,7 @@ namespace bough::mp {
 /// Neighbouring axes that all operands have, or that the same ones lack, are merged, so the common cases are one or two
 /// loops: equal shapes are outer = 1; [H,D] with [H,1] is outer = H, inner = D with steps 1 and 0.
 struct FeatureLayout {
-  struct Participant {
+  struct Operand {
     std::vector<std::int64_t> offsets;  ///< one for each outer
     int step = 1;                       ///< 1, or 0 for an operand that lacks the inner axis
     std::int64_t width = 1;             ///< elements in a row of it
@@ -22,11 +22,11 @@ struct FeatureLayout {
 
   std::int64_t outer = 1;
   std::int64_t inner = 1;
-  std::vector<Participant> participants;
+  std::vector<Operand> operands;
 };
 
 /// Lines up row shapes (shapes without the first axis) that all broadcast to `common`.
-FeatureLayout line_up(const Shape& common, std::span<const Shape> shapes);
+FeatureLayout broadcast_layout(const Shape& common, std::span<const Shape> shapes);
 
 /// A shape without its first axis.
 Shape row_shape(const Shape& shape);
@@ -42,7 +42,7 @@ struct FeatureBlock {
 
 /// Cuts the features into at most `blocks` parts that write separate elements of `result`; into one where outers share
 /// elements of it. Always at least one, which may be empty.
-std::vector<FeatureBlock> cut_features(const FeatureLayout& layout, const FeatureLayout::Participant& result,
+std::vector<FeatureBlock> cut_features(const FeatureLayout& layout, const FeatureLayout::Operand& result,
                                        std::int64_t blocks);
 
 }  // namespace bough::mp

@@ -138,8 +138,9 @@ struct FromWinner {
   static constexpr bool takes_edge = true;
   F function;
   template <typename T, typename... Others>
-  BOUGH_HOST_DEVICE constexpr T operator()(std::int64_t edge, T gradient, std::int32_t winner, Others... others) const {
-    return function(winner == static_cast<std::int32_t>(edge) ? gradient : T{0}, others...);
+  BOUGH_HOST_DEVICE constexpr T operator()(std::int64_t edge, T gradient, std::int32_t arg_index,
+                                           Others... others) const {
+    return function(arg_index == static_cast<std::int32_t>(edge) ? gradient : T{0}, others...);
   }
 };
 

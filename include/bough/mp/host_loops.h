@@ -26,21 +26,21 @@ class HostLoops {
             const MessageReduceOptions& options)
       : graph_(graph), message_(message), reduce_(reduce), operands_(operands), options_(options) {}
 
-  /// Writes the result, and who won it if winners are defined.
+  /// Writes the result, and who won it if arg_indices are defined.
   template <typename T>
-  void forward(Tensor& result, Tensor& winners) const {
+  void forward(Tensor& result, Tensor& arg_indices) const {
     const FeatureLayout layout = operands_.layout();
-    const FeatureLayout::Participant& features = layout.participants.back();
+    const FeatureLayout::Operand& features = layout.operands.back();
     const auto plan = traversal_plan(graph_, Direction::by_destination);
     const RowResults<T> results{result.data<T>(), features.width,
-                                winners.defined() ? winners.data<std::int32_t>() : nullptr,
+                                arg_indices.defined() ? arg_indices.data<std::int32_t>() : nullptr,
                                 static_cast<T>(options_.empty_value)};
     const auto reduce = [&]<typename... Operands>(const std::tuple<Operands...>& operands) {
       const EdgeKernel<T, 1, Message, Operands...> kernel{message_, operands, features.offsets.data()};
       const Schedule schedule = make_schedule(*plan, layout, features, options_.strategy);
       const Adjacency edges = edges_by(graph_, Direction::by_destination);
       if constexpr (Selects<Reduce>) {
-        if (winners.defined()) {
+        if (arg_indices.defined()) {
           RowReduction<true, T, decltype(kernel), Reduce>(edges, kernel, reduce_, results).run(*plan, schedule);
           return;
         }
@@ -59,16 +59,16 @@ class HostLoops {
     const Direction direction =
         operands_.target(I) == Target::source ? Direction::by_source : Direction::by_destination;
     const End end = direction == Direction::by_source ? End::neighbour : End::row;
-    const auto& full = layout.participants[0];
+    const auto& full = layout.operands[0];
     const Operand<T, 1> flowing{gradient.data<T>(), full.width, end, full.offsets.data()};
 
     const auto run = [&]<typename... Operands>(const std::tuple<Operands...>& values) {
       // The gradient has the shape of its operand, so it lacks the inner axis where that does.
       constexpr int step = std::tuple_element_t<I, std::tuple<Operands...>>::step;
       if constexpr (Selects<Reduce>) {
-        const Operand<std::int32_t, 1> winners{known.data<std::int32_t>(), full.width, end, full.offsets.data()};
+        const Operand<std::int32_t, 1> arg_indices{known.data<std::int32_t>(), full.width, end, full.offsets.data()};
         add_up<T, I, step>(FromWinner<SumChain<Message, I>>{{message_}},
-                           std::tuple_cat(std::make_tuple(flowing, winners), values), layout, direction, result);
+                           std::tuple_cat(std::make_tuple(flowing, arg_indices), values), layout, direction, result);
       } else if constexpr (HasDerivative<Reduce, T>) {
         const Operand<T, 1> results{known.data<T>(), full.width, end, full.offsets.data()};
         add_up<T, I, step>(DerivativeChain<Message, Reduce, I>{message_, reduce_},
@@ -83,17 +83,17 @@ class HostLoops {
   }
 
  private:
-  /// Calls f(operands), which are participants `first`, first + 1, ... of the layout, with their steps as types where
+  /// Calls f(operands), which are operands `first`, first + 1, ... of the layout, with their steps as types where
   /// at most one of them lacks the inner axis: that is what people write, and every combination costs code.
   template <typename T, typename F>
   void with_steps(const FeatureLayout& layout, std::size_t first, Direction direction, const F& f) const {
     const auto with = [&]<int... Steps>(std::integer_sequence<int, Steps...>) {
       [&]<std::size_t... I>(std::index_sequence<I...>) {
-        f(std::make_tuple(operands_.operand<T, Steps>(I, layout.participants[first + I], direction)...));
+        f(std::make_tuple(operands_.operand<T, Steps>(I, layout.operands[first + I], direction)...));
       }
       (std::make_index_sequence<N>{});
     };
-    const auto lacking = [&](std::size_t operand) { return layout.participants[first + operand].step == 0; };
+    const auto lacking = [&](std::size_t operand) { return layout.operands[first + operand].step == 0; };
     std::size_t count = 0, last = 0;
     for (std::size_t i = 0; i < N; ++i) {
       if (lacking(i)) ++count, last = i;
@@ -123,7 +123,7 @@ class HostLoops {
   template <typename T, std::size_t Index, int Step, typename Function, typename... Operands>
   void add_up(const Function& function, const std::tuple<Operands...>& operands, const FeatureLayout& layout,
               Direction direction, Tensor& result) const {
-    const FeatureLayout::Participant& features = layout.participants.back();
+    const FeatureLayout::Operand& features = layout.operands.back();
     const EdgeKernel<T, Step, Function, Operands...> kernel{function, operands, features.offsets.data(), features.step};
     if constexpr (Index + 1 == N) {
       if (operands_.target(Index) == Target::edge) {

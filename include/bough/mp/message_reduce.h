@@ -36,14 +36,14 @@ class MessageReduction {
     const bool recorded = should_record(inputs);
     if (recorded) require_gradient();
     Tensor result = Tensor::empty(operands_.result_shape(graph_), operands_.dtype(), operands_.device());
-    Tensor winners =
+    Tensor arg_indices =
         recorded && Selects<Reduce> ? Tensor::empty(result.shape(), DType::int32, result.device()) : Tensor{};
     if (result.elements() > 0) {
-      with_type([&]<typename T>(TypeTag<T>) { loops().template forward<T>(result, winners); });
+      with_type([&]<typename T>(TypeTag<T>) { loops().template forward<T>(result, arg_indices); });
     }
     if (!recorded) return result;
     std::vector<Tensor> saved = inputs;
-    saved.push_back(Selects<Reduce> ? winners : result);
+    saved.push_back(Selects<Reduce> ? arg_indices : result);
     return record({.name = "message_reduce",
                    .inputs = inputs,
                    .saved = std::move(saved),

@@ -38,7 +38,7 @@ class PassOperands {
   FeatureLayout gradient_layout(std::size_t i) const;
 
   template <typename T, int Step>
-  Operand<T, Step> operand(std::size_t i, const FeatureLayout::Participant& features, Direction direction) const {
+  Operand<T, Step> operand(std::size_t i, const FeatureLayout::Operand& features, Direction direction) const {
     return {sides_[i].tensor.data<T>(), features.width, end_of(sides_[i].target, direction), features.offsets.data(),
             features.step};
   }

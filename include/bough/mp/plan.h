@@ -70,8 +70,8 @@ struct Schedule {
   bool split = false;  ///< whether hubs are done by segments
 };
 
-/// Picks the strategy unless one is asked for. `result` is the layout's participant that is written.
-Schedule make_schedule(const TraversalPlan& plan, const FeatureLayout& layout, const FeatureLayout::Participant& result,
+/// Picks the strategy unless one is asked for. `result` is the layout's operand that is written.
+Schedule make_schedule(const TraversalPlan& plan, const FeatureLayout& layout, const FeatureLayout::Operand& result,
                        Strategy requested = Strategy::automatic);
 
 /// What a reduction does with the pieces of a plan.

@@ -16,15 +16,15 @@ template <typename T>
 struct RowResults {
   T* rows = nullptr;
   std::int64_t width = 1;
-  std::int32_t* winners = nullptr;  ///< the edge that won, for maximum and minimum; null if nobody asks
-  T empty{};                        ///< for rows without edges
+  std::int32_t* arg_indices = nullptr;  ///< the edge that won, for maximum and minimum; null if nobody asks
+  T empty{};                            ///< for rows without edges
 
   ResultRow<T> row(std::int64_t number) const {
-    return {rows + number * width, winners == nullptr ? nullptr : winners + number * width};
+    return {rows + number * width, arg_indices == nullptr ? nullptr : arg_indices + number * width};
   }
 };
 
-template <bool KeepWinner, typename T, typename Kernel, typename Reduce>
+template <bool KeepArg, typename T, typename Kernel, typename Reduce>
 class RowReduction {
  public:
   RowReduction(const Adjacency& adjacency, const Kernel& kernel, const Reduce& reduce, const RowResults<T>& results)
@@ -60,10 +60,10 @@ class RowReduction {
     Scratch(std::int64_t rows, std::int64_t width)
         : width_(width),
           values_(std::make_unique_for_overwrite<T[]>(static_cast<std::size_t>(rows * width))),
-          winners_(std::make_unique_for_overwrite<std::int32_t[]>(KeepWinner ? static_cast<std::size_t>(rows * width)
-                                                                             : 0)) {}
+          winners_(
+              std::make_unique_for_overwrite<std::int32_t[]>(KeepArg ? static_cast<std::size_t>(rows * width) : 0)) {}
     ResultRow<T> row(std::int64_t number) const {
-      return {values_.get() + number * width_, KeepWinner ? winners_.get() + number * width_ : nullptr};
+      return {values_.get() + number * width_, KeepArg ? winners_.get() + number * width_ : nullptr};
     }
 
    private:
@@ -127,10 +127,10 @@ class RowReduction {
     fill(target, block, reduce_.template identity<T>(), static_cast<std::int32_t>(adjacency_.edge_at(begin)));
     std::int64_t position = begin;
     if constexpr (Kernel::sums_inner) {
-      LaneSums<T, Reduce, KeepWinner> sums(reduce_);
+      LaneSums<T, Reduce, KeepArg> sums(reduce_);
       for (; position < end; ++position) {
         prefetch(row, position + edges_ahead, end);
-        kernel_.template take_sums<KeepWinner>(sums, adjacency_.at(row, position), block, target);
+        kernel_.template take_sums<KeepArg>(sums, adjacency_.at(row, position), block, target);
       }
       sums.flush();
     } else {
@@ -141,10 +141,10 @@ class RowReduction {
         for (std::int64_t i = 0; i < static_cast<std::int64_t>(edges_at_once); ++i) {
           prefetch(row, position + static_cast<std::int64_t>(edges_at_once) + i, end);
         }
-        kernel_.template take_edges<KeepWinner>(reduce_, edges, block, target);
+        kernel_.template take_edges<KeepArg>(reduce_, edges, block, target);
       }
       for (; position < end; ++position) {
-        kernel_.template take_edges<KeepWinner>(reduce_, std::array{adjacency_.at(row, position)}, block, target);
+        kernel_.template take_edges<KeepArg>(reduce_, std::array{adjacency_.at(row, position)}, block, target);
       }
     }
   }
@@ -153,23 +153,25 @@ class RowReduction {
     if (position < end) kernel_.prefetch(adjacency_.at(row, position), adjacency_.edge_ids == nullptr);
   }
 
-  static void fill(ResultRow<T> target, const FeatureBlock& block, T value, std::int32_t winner) {
+  static void fill(ResultRow<T> target, const FeatureBlock& block, T value, std::int32_t arg_index) {
     std::fill(target.values + block.result_begin, target.values + block.result_end, value);
-    if constexpr (KeepWinner) std::fill(target.winners + block.result_begin, target.winners + block.result_end, winner);
+    if constexpr (KeepArg)
+      std::fill(target.arg_indices + block.result_begin, target.arg_indices + block.result_end, arg_index);
   }
 
   static void copy(ResultRow<T> from, const FeatureBlock& block, ResultRow<T> to) {
     std::copy(from.values + block.result_begin, from.values + block.result_end, to.values + block.result_begin);
-    if constexpr (KeepWinner) {
-      std::copy(from.winners + block.result_begin, from.winners + block.result_end, to.winners + block.result_begin);
+    if constexpr (KeepArg) {
+      std::copy(from.arg_indices + block.result_begin, from.arg_indices + block.result_end,
+                to.arg_indices + block.result_begin);
     }
   }
 
   void merge(ResultRow<T> from, const FeatureBlock& block, ResultRow<T> into) const {
     for (std::int64_t i = block.result_begin; i < block.result_end; ++i) {
       std::int32_t unused = 0;
-      if constexpr (KeepWinner) {
-        take<true>(reduce_, into.values[i], into.winners[i], from.values[i], from.winners[i]);
+      if constexpr (KeepArg) {
+        take<true>(reduce_, into.values[i], into.arg_indices[i], from.values[i], from.arg_indices[i]);
       } else {
         take<false>(reduce_, into.values[i], unused, from.values[i], 0);
       }

@@ -6,8 +6,8 @@
 
 #include "bough/graph/needed_nodes.h"
 #include "bough/nn/graph_self_attention.h"
+#include "bough/nn/layer_schedule.h"
 #include "bough/nn/layers.h"
-#include "bough/nn/rounds.h"
 
 namespace bough::nn {
 
@@ -38,8 +38,8 @@ class GraphTransformerLayer : public Module {
   Tensor forward(const Graph& graph, const Tensor& h, Kept kept = Kept::all) const;
   /// On a part of a graph: rows of view.sources -> rows of view.destinations.
   Tensor forward(const LayerView& view, const Tensor& sources, Kept kept = Kept::all) const;
-  /// One round: rows held before -> rows held after. `outside` are rows that are read in front of those held.
-  Tensor forward(const Round& round, Tensor held, const Tensor& outside = {}, Kept kept = Kept::all) const;
+  /// One step: live rows before -> live rows after. `outside` are rows that are read in front of those live.
+  Tensor forward(const LayerStep& step, Tensor live, const Tensor& outside = {}, Kept kept = Kept::all) const;
   /// The layer around any way of attending: attend gets what is read as the attention sees it and gives a row for each
   /// of `rows` among them: those to update, an index tensor, undefined = all.
   Tensor forward_around(Tensor read, const Tensor& rows, FunctionRef<Tensor(const Tensor&)> attend,
@@ -102,7 +102,7 @@ class GraphTransformer : public Module {
   /// Any attention graph: token inputs [num_tokens, dim] -> the read-out nodes. Head groups, stages, memory and learned
   /// spans are as the graph has them; other nodes start from zeros or the trained start. Equal, to rounding, to
   /// computing all nodes. ConfigError if layers, stages or soft span are not those of the model.
-  Tensor forward(const Rounds& rounds, const Tensor& tokens, const ForwardOptions& options = {}) const;
+  Tensor forward(const LayerSchedule& schedule, const Tensor& tokens, const ForwardOptions& options = {}) const;
 
   /// Mean over the layers of GraphSelfAttention::span_penalty.
   Tensor span_penalty() const;
@@ -122,7 +122,7 @@ class GraphTransformer : public Module {
   Tensor start;  ///< [1, dim], or undefined
 
  private:
-  void require_fit(const Rounds& rounds, const Tensor& tokens) const;
+  void require_fit(const LayerSchedule& schedule, const Tensor& tokens) const;
 
   GraphTransformerOptions options_;
   std::vector<std::unique_ptr<GraphTransformerLayer>> layers_;  ///< by layer, then stage

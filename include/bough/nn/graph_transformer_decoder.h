@@ -19,9 +19,9 @@ class GraphTransformerDecoderLayer : public Module {
   /// h [num_nodes, dim], encoded [cross.num_src, dim] -> [num_nodes, dim]. `cross` is bipartite, from the encoder's
   /// nodes to those of `graph`; a node it has no edge to gets the projection of zeros from there.
   Tensor forward(const Graph& graph, const Graph& cross, const Tensor& h, const Tensor& encoded) const;
-  /// One round: rows held before -> rows updated. Of these, `token_rows` (undefined = all, in order) are the
+  /// One step: live rows before -> rows updated. Of these, `token_rows` (undefined = all, in order) are the
   /// destinations of `cross`; the others skip that part, norm included.
-  Tensor forward(const Round& round, const Graph& cross, const Tensor& held, const Tensor& encoded,
+  Tensor forward(const LayerStep& step, const Graph& cross, const Tensor& live, const Tensor& encoded,
                  const Tensor& token_rows) const;
 
   GraphSelfAttention attention, cross_attention;
@@ -51,13 +51,14 @@ class GraphTransformerDecoder : public Module {
   /// Any attention graph without stages, memory and soft span, with the tokens as read-out: token inputs [num_tokens,
   /// dim], encoded [cross.num_src, dim] -> the tokens. Only what they need is computed. `cross` goes to the tokens, as
   /// the pattern "cross" has it; other nodes start from zeros and read only each other and the tokens.
-  Tensor forward(const Rounds& rounds, const Graph& cross, const Tensor& tokens, const Tensor& encoded) const;
+  Tensor forward(const LayerSchedule& schedule, const Graph& cross, const Tensor& tokens, const Tensor& encoded) const;
 
   std::int64_t num_layers() const { return static_cast<std::int64_t>(layers_.size()); }
   GraphTransformerDecoderLayer& layer(std::int64_t index) { return *layers_.at(static_cast<std::size_t>(index)); }
 
  private:
-  void require_fit(const Rounds& rounds, const Graph& cross, const Tensor& tokens, const Tensor& encoded) const;
+  void require_fit(const LayerSchedule& schedule, const Graph& cross, const Tensor& tokens,
+                   const Tensor& encoded) const;
   Tensor finish(const Tensor& h) const { return final_norm_ == nullptr ? h : final_norm_->forward(h); }
 
   std::vector<std::unique_ptr<GraphTransformerDecoderLayer>> layers_;

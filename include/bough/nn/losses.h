@@ -40,7 +40,7 @@ struct AuxiliaryLossOptions {
 /// their weight falls to zero.
 ///
 ///   const AuxiliaryLosses auxiliary({.layers = 12, .steps = 100'000});
-///   model.forward(rounds, tokens, {.after_layer = [&](std::int64_t layer, const Tensor& readout) {
+///   model.forward(schedule, tokens, {.after_layer = [&](std::int64_t layer, const Tensor& readout) {
 ///     if (auxiliary.weight(layer, step) > 0) total = total + loss_of(readout) * auxiliary.weight(layer, step);
 ///   }});
 class AuxiliaryLosses {

@@ -15,7 +15,7 @@ enum class AttentionKernel {
   row,        ///< one destination at a time, for any graph and all options
   tile,       ///< tiles wherever the plan has them, rows for the rest. Of the options, tiles take relation_keys, scale
               ///< and dropout (and head groups); ConfigError for relation_values, relation_bias and edge tensors
-  composed,   ///< from gsddmm, edge_softmax and gspmm: slow and large (E x H x D with relations), easy to check; here
+  unfused,    ///< from gsddmm, edge_softmax and gspmm: slow and large (E x H x D with relations), easy to check; here
               ///< a score far above the others takes part in the softmax also where the edge has weight 0
 };
 
@@ -49,14 +49,14 @@ struct GraphAttentionOptions {
 /// edge tensors are in edge order.
 /// Numbers of bfloat16 are computed with in float32, and results and gradients rounded at the end; the log-sum-exp of a
 /// row stays float32. Kernels of a GPU read and write bfloat16 itself, collect gradients of k, v and tables in float32
-/// before, and make those of scores with the rounded result. The CPU, and AttentionKernel::composed, convert all
+/// before, and make those of scores with the rounded result. The CPU, and AttentionKernel::unfused, convert all
 /// tensors to float32 and the result back. A destination without in-edges, or whose weights or exponentials are all 0,
 /// gets zeros and passes zero gradient. Dropout is a function of stream, source, destination and head (and which of
 /// several parallel edges it is): the same for every kernel and number of threads, and not stored. Gradients to q, k, v
 /// and all tables, biases and weights. Saves its inputs, the result and one number per destination and head; scores are
 /// computed again in backward, so nothing of size E x H or E x D is ever made. O(E H (D + Dv)). Bitwise equal for any
 /// number of threads, and from run to run on a GPU. Uses a plan of the graph that is made on first use and kept by it:
-/// see bough/graph/plan.h.
+/// see bough/ops/attention_plan.h.
 Tensor graph_attention(const Graph& graph, const Tensor& q, const Tensor& k, const Tensor& v,
                        const GraphAttentionOptions& options = {});
 

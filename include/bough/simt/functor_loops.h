@@ -57,17 +57,18 @@ class FunctorLoops {
       : graph_(graph), message_(message), reduce_(reduce), operands_(operands), options_(options) {}
 
   template <typename T>
-  void forward(Tensor& result, Tensor& winners) const {
+  void forward(Tensor& result, Tensor& arg_indices) const {
     Launches launches(device());
     const mp::FeatureLayout layout = operands_.layout();
     constexpr mp::Direction direction = mp::Direction::by_destination;
     const auto message = message_of<T>(launches, message_, layout, values_of<T>(launches, layout, 0, direction));
     const auto rows = device_rows(graph_, direction, device());
-    const ReducedRows<T> results{address<T>(result), winners.defined() ? address<std::int32_t>(winners) : nullptr,
+    const ReducedRows<T> results{address<T>(result),
+                                 arg_indices.defined() ? address<std::int32_t>(arg_indices) : nullptr,
                                  static_cast<T>(options_.empty_value)};
     const ReductionNames names{"message_reduce", "message_reduce_merge"};
     if constexpr (mp::Selects<Reduce>) {
-      if (winners.defined()) {
+      if (arg_indices.defined()) {
         return reduce_messages<true>(launches, names, rows->rows(), rows->edges(), message, reduce_, results);
       }
     }
@@ -83,17 +84,17 @@ class FunctorLoops {
     const bool of_source = operands_.target(I) == Target::source;
     const mp::Direction direction = of_source ? mp::Direction::by_source : mp::Direction::by_destination;
     const mp::End end = of_source ? mp::End::neighbour : mp::End::row;
-    const auto flowing = launches.template operand<T>(gradient, end, layout.participants[0]);
+    const auto flowing = launches.template operand<T>(gradient, end, layout.operands[0]);
     const auto values = values_of<T>(launches, layout, 1, direction);
     const auto add = [&](const auto& function, const auto& operands) {
       add_up<T, I>(launches, message_of<T>(launches, function, layout, operands), direction, result);
     };
     if constexpr (mp::Selects<Reduce>) {
-      const auto winners = launches.template operand<std::int32_t>(known, end, layout.participants[0]);
+      const auto arg_indices = launches.template operand<std::int32_t>(known, end, layout.operands[0]);
       add(mp::FromWinner<mp::SumChain<Message, I>>{{message_}},
-          std::tuple_cat(std::make_tuple(flowing, winners), values));
+          std::tuple_cat(std::make_tuple(flowing, arg_indices), values));
     } else if constexpr (mp::HasDerivative<Reduce, T>) {
-      const auto results = launches.template operand<T>(known, end, layout.participants[0]);
+      const auto results = launches.template operand<T>(known, end, layout.operands[0]);
       add(mp::DerivativeChain<Message, Reduce, I>{message_, reduce_},
           std::tuple_cat(std::make_tuple(flowing, results), values));
     } else {
@@ -128,13 +129,13 @@ class FunctorLoops {
     Room<T> scratch(std::int64_t count) {
       return {Tensor::empty({count}, dtype_of<T>(), device_)};
     }
-    const std::int64_t* offsets(const mp::FeatureLayout::Participant& features) {
+    const std::int64_t* offsets(const mp::FeatureLayout::Operand& features) {
       const auto count = static_cast<std::int64_t>(features.offsets.size());
       kept_.push_back(Tensor::from_span(std::span<const std::int64_t>(features.offsets), {count}, device_));
       return address<std::int64_t>(kept_.back());
     }
     template <typename T>
-    MessageOperand<T> operand(const Tensor& tensor, mp::End end, const mp::FeatureLayout::Participant& features) {
+    MessageOperand<T> operand(const Tensor& tensor, mp::End end, const mp::FeatureLayout::Operand& features) {
       return {address<T>(tensor), end, features.width, features.step, offsets(features)};
     }
 
@@ -146,13 +147,13 @@ class FunctorLoops {
 
   Device device() const { return operands_.device(); }
 
-  /// The operands of the message, which are participants `first`, first + 1, ... of the layout.
+  /// The operands of the message, which are operands `first`, first + 1, ... of the layout.
   template <typename T>
   auto values_of(Launches& launches, const mp::FeatureLayout& layout, std::size_t first,
                  mp::Direction direction) const {
     return [&]<std::size_t... I>(std::index_sequence<I...>) {
       return std::tuple{launches.template operand<T>(operands_.tensor(I), mp::end_of(operands_.target(I), direction),
-                                                     layout.participants[first + I])...};
+                                                     layout.operands[first + I])...};
     }
     (std::make_index_sequence<N>{});
   }
@@ -161,7 +162,7 @@ class FunctorLoops {
   static FunctorMessage<T, Function, Values...> message_of(Launches& launches, const Function& function,
                                                            const mp::FeatureLayout& layout,
                                                            const std::tuple<MessageOperand<Values>...>& operands) {
-    const mp::FeatureLayout::Participant& result = layout.participants.back();
+    const mp::FeatureLayout::Operand& result = layout.operands.back();
     return {function,
             operands,
             {.outer = layout.outer,

@@ -17,15 +17,15 @@ namespace bough::simt {
 template <typename T>
 struct ReducedRows {
   T* rows = nullptr;
-  std::int32_t* winners = nullptr;  ///< the edge that won, for maximum and minimum; null if nobody asks
-  T empty{};                        ///< for rows without edges
+  std::int32_t* arg_indices = nullptr;  ///< the edge that won, for maximum and minimum; null if nobody asks
+  T empty{};                            ///< for rows without edges
 };
 
 /// One element of a result on its way.
 template <typename T>
 struct Reduced {
   T value;
-  std::int32_t winner;
+  std::int32_t arg_index;
 };
 
 /// The last step of a reduction, if it has one.
@@ -37,7 +37,7 @@ BOUGH_DEVICE T finished(const Reduce& reduce, T value, std::int64_t messages) {
   return value;
 }
 
-template <typename T, typename Message, typename Reduce, bool KeepWinner>
+template <typename T, typename Message, typename Reduce, bool KeepArg>
 struct ReduceMessages {
   static constexpr int block_size = 128;
 
@@ -76,19 +76,19 @@ struct ReduceMessages {
   BOUGH_DEVICE Reduced<T> reduced_of(Context& context, const RowItem& item, const MessageFeatures::Element& element,
                                      const MessageOf& message_of) const {
     const bool neighbours = edges.neighbours != nullptr && message.reads(mp::End::neighbour);
-    const bool ids = edges.edge_ids != nullptr && (KeepWinner || message.reads(mp::End::edge));
+    const bool ids = edges.edge_ids != nullptr && (KeepArg || message.reads(mp::End::edge));
     const auto edge_at = [&](std::int64_t position) {
       return mp::EdgeRows{{item.row, neighbours ? context.load(edges.neighbours + position) : position,
                            ids ? context.load(edges.edge_ids + position) : position}};
     };
     if (item.begin == item.end) return {results.empty, -1};
     Reduced<T> reduced{reduce.template identity<T>(), 0};
-    if (KeepWinner) reduced.winner = static_cast<std::int32_t>(edge_at(item.begin).number[2]);
+    if (KeepArg) reduced.arg_index = static_cast<std::int32_t>(edge_at(item.begin).number[2]);
     for (std::int64_t position = item.begin; position < item.end; ++position) {
       const mp::EdgeRows edge = edge_at(position);
       message.features.for_outers_of(context, element, [&](std::int64_t outer) {
-        mp::take<KeepWinner>(reduce, reduced.value, reduced.winner, message_of(edge, outer),
-                             static_cast<std::int32_t>(edge.number[2]));
+        mp::take<KeepArg>(reduce, reduced.value, reduced.arg_index, message_of(edge, outer),
+                          static_cast<std::int32_t>(edge.number[2]));
       });
     }
     return reduced;
@@ -101,12 +101,12 @@ struct ReduceMessages {
     const ReducedRows<T>& target = whole ? results : partials;
     const std::int64_t place = (whole ? item.row : item.partial) * message.features.width + element;
     context.store(target.rows + place, reduced.value);
-    if (KeepWinner) context.store(target.winners + place, reduced.winner);
+    if (KeepArg) context.store(target.arg_indices + place, reduced.arg_index);
   }
 };
 
 /// Takes the segments of cut rows together, in order: a warp for each row.
-template <typename T, typename Reduce, bool KeepWinner>
+template <typename T, typename Reduce, bool KeepArg>
 struct MergeSegments {
   static constexpr int block_size = 128;
 
@@ -126,10 +126,10 @@ struct MergeSegments {
       Reduced<T> whole = partial(context, row.first_partial, element);
       for (std::int32_t i = 1; i < row.num_partials; ++i) {
         const Reduced<T> part = partial(context, row.first_partial + i, element);
-        mp::take<KeepWinner>(reduce, whole.value, whole.winner, part.value, part.winner);
+        mp::take<KeepArg>(reduce, whole.value, whole.arg_index, part.value, part.arg_index);
       }
       context.store(results.rows + row.row * width + element, finished(reduce, whole.value, count));
-      if (KeepWinner) context.store(results.winners + row.row * width + element, whole.winner);
+      if (KeepArg) context.store(results.arg_indices + row.row * width + element, whole.arg_index);
     }
   }
 
@@ -137,7 +137,7 @@ struct MergeSegments {
   template <typename Context>
   BOUGH_DEVICE Reduced<T> partial(Context& context, std::int64_t number, std::int64_t element) const {
     const std::int64_t place = number * width + element;
-    return {context.load(partials.rows + place), KeepWinner ? context.load(partials.winners + place) : 0};
+    return {context.load(partials.rows + place), KeepArg ? context.load(partials.arg_indices + place) : 0};
   }
 };
 
@@ -148,16 +148,16 @@ struct ReductionNames {
 };
 
 /// Writes every row.
-template <bool KeepWinner, typename Queue, typename T, typename Message, typename Reduce>
+template <bool KeepArg, typename Queue, typename T, typename Message, typename Reduce>
 void reduce_messages(Queue& queue, const ReductionNames& names, const RowItemView& rows, const EdgeView& edges,
                      const Message& message, const Reduce& reduce, const ReducedRows<T>& results) {
   const std::int64_t width = message.features.width;
   const auto values = queue.template scratch<T>(rows.num_partials * width);
-  const auto winners = queue.template scratch<std::int32_t>(KeepWinner ? rows.num_partials * width : 0);
-  const ReducedRows<T> partials{values.data(), winners.data()};
-  using Body = ReduceMessages<T, Message, Reduce, KeepWinner>;
+  const auto arg_indices = queue.template scratch<std::int32_t>(KeepArg ? rows.num_partials * width : 0);
+  const ReducedRows<T> partials{values.data(), arg_indices.data()};
+  using Body = ReduceMessages<T, Message, Reduce, KeepArg>;
   launch_warps(queue, names.reduce, rows.num_items, Body{rows, edges, message, reduce, results, partials});
-  using Merge = MergeSegments<T, Reduce, KeepWinner>;
+  using Merge = MergeSegments<T, Reduce, KeepArg>;
   launch_warps(queue, names.merge, rows.num_cut_rows, Merge{rows, edges.offsets, width, reduce, results, partials});
 }
 

@@ -261,7 +261,7 @@ void cuda_write(int device, std::uint64_t* target, std::span<const std::uint64_t
 }
 
 template <typename T>
-void cuda_accumulate(int device, const T* source, Computed<T> scale, T* target, std::int64_t count) {
+void cuda_accumulate(int device, const T* source, AccumType<T> scale, T* target, std::int64_t count) {
   emulator::run_or_record([=] {
     const emulator::DeviceAccess access(device);
     for (std::int64_t i = 0; i < count; ++i) target[i] = static_cast<T>(target[i] + scale * source[i]);

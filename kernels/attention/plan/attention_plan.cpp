@@ -1,0 +1,177 @@
+#include "kernels/attention/plan/attention_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "bough/core/errors.h"
+#include "bough/core/parallel.h"
+#include "kernels/attention/plan/plan_layout.h"
+#include "kernels/attention/plan/row_offset.h"
+#include "kernels/attention/plan/tile_draft.h"
+#include "kernels/attention/plan/tile_relations.h"
+
+namespace bough {
+namespace {
+
+std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+constexpr std::int64_t tiles_per_task = 64;
+
+/// Columns and relations of all tiles. Tiles whose relations make them dearer than the row kernel lose their lanes.
+std::vector<PlannedTile> plan_tiles(const Graph& graph, const CscView& edges, bool with_relations,
+                                    std::vector<DraftTile> drafts, const TileCosts& costs) {
+  std::vector<PlannedTile> tiles(drafts.size());
+  const std::int64_t chunk = std::max(tiles_per_task, graph.num_src() / 64);
+  parallel_chunks(static_cast<std::int64_t>(drafts.size()), chunk, [&](std::int64_t first, std::int64_t last) {
+    std::vector<std::uint16_t> lanes_of(index(graph.num_src()), 0);
+    for (std::int64_t t = first; t < last; ++t) {
+      PlannedTile& tile = tiles[index(t)];
+      tile.draft = drafts[index(t)];
+      tile.columns = tile_columns(edges, tile.draft, lanes_of);
+      if (!with_relations || tile.draft.segment) continue;
+      tile.relations = tile_relations(edges, graph.edge_types(), tile.draft, tile.columns);
+      const double by_rows = costs.of_rows(tile.draft.num_lanes, tile.draft.num_edges());
+      if (tile_cost(costs, tile.draft, tile.columns, tile.relations) > by_rows) tile.draft.num_lanes = 0;
+    }
+  });
+  std::erase_if(tiles, [](const PlannedTile& tile) { return tile.draft.num_lanes == 0; });
+  return tiles;
+}
+
+/// Rows that no tile has, as ranges.
+std::vector<RowRange> rows_without_tile(std::span<const std::uint8_t> tiled) {
+  std::vector<RowRange> ranges;
+  const auto count = static_cast<std::int32_t>(tiled.size());
+  for (std::int32_t row = 0; row < count; ++row) {
+    if (tiled[index(row)] != 0) continue;
+    if (!ranges.empty() && ranges.back().end == row) {
+      ++ranges.back().end;
+    } else {
+      ranges.push_back({row, row + 1});
+    }
+  }
+  return ranges;
+}
+
+/// The edges of rows without tiles, grouped by source.
+void list_row_edges(const Graph& graph, std::span<const std::uint8_t> tiled, AttentionPlan& plan) {
+  const CsrView by_source = graph.csr();
+  plan.row_edge_offsets.push_back(0);
+  for (std::int64_t source = 0; source < by_source.num_rows(); ++source) {
+    for (std::int64_t e = by_source.offsets[index(source)]; e < by_source.offsets[index(source) + 1]; ++e) {
+      if (tiled[index(by_source.indices[index(e)])] != 0) continue;
+      plan.row_edge_destinations.push_back(by_source.indices[index(e)]);
+      plan.row_edge_ids.push_back(by_source.edge_ids[index(e)]);
+    }
+    plan.row_edge_offsets.push_back(static_cast<std::int64_t>(plan.row_edge_ids.size()));
+  }
+  plan.row_sources = make_row_schedule(plan.row_edges_by_source());
+}
+
+template <typename T>
+std::int64_t bytes_of(const std::vector<T>& values) {
+  return static_cast<std::int64_t>(values.capacity() * sizeof(T));
+}
+
+}  // namespace
+
+CompressedView AttentionPlan::row_edges_by_source() const {
+  return {row_edge_offsets, row_edge_destinations, row_edge_ids};
+}
+
+std::int64_t AttentionPlan::memory_bytes() const {
+  return bytes_of(tiles) + bytes_of(ranges) + bytes_of(windows) + bytes_of(window_sources) + bytes_of(flushes) +
+         bytes_of(pieces) + bytes_of(column_rows) + bytes_of(column_masks) + bytes_of(column_relations) +
+         bytes_of(group_columns) + bytes_of(segments) + bytes_of(bases) + bytes_of(book_relations) +
+         bytes_of(book_blocks) + bytes_of(strands) + bytes_of(shared_sources) + bytes_of(untouched_sources) +
+         bytes_of(split_rows) + bytes_of(row_edge_offsets) + bytes_of(row_edge_destinations) + bytes_of(row_edge_ids) +
+         rows.memory_bytes() + row_sources.memory_bytes();
+}
+
+AttentionPlan make_attention_plan(const Graph& graph, bool with_relations) {
+  const auto start = std::chrono::steady_clock::now();
+  const CscView edges = graph.csc();
+  const TileCosts costs;
+  const RowFacts facts = row_facts(edges, with_relations ? graph.edge_types() : std::span<const std::int32_t>());
+  std::vector<std::uint8_t> tiled(index(graph.num_dst()), 0);
+  const auto mark = [&](const auto& tiles, const auto& draft_of) {
+    std::ranges::fill(tiled, std::uint8_t{0});
+    for (const auto& tile : tiles) {
+      const DraftTile& draft = draft_of(tile);
+      for (std::size_t lane = 0; lane < index(draft.num_lanes); ++lane) tiled[index(draft.rows[lane])] = 1;
+    }
+  };
+  const TileRows rows = tile_rows(edges, graph.num_src(), facts);
+  std::vector<DraftTile> drafts = draft_row_tiles(edges, graph.num_src(), rows, costs);
+  if (with_relations) {
+    const TilePhase phase = find_phase(edges, graph.num_src(), graph.edge_types(), drafts, costs);
+    if (phase.saving > 0) drafts = draft_row_tiles(edges, graph.num_src(), rows, costs, phase);
+  }
+  mark(drafts, [](const DraftTile& tile) -> const DraftTile& { return tile; });
+  for (DraftTile& tile : draft_segment_tiles(edges, facts, tiled, costs)) drafts.push_back(tile);
+  std::ranges::stable_sort(drafts, {}, &DraftTile::key);
+  const std::vector<PlannedTile> tiles = plan_tiles(graph, edges, with_relations, std::move(drafts), costs);
+  mark(tiles, [](const PlannedTile& tile) -> const DraftTile& { return tile.draft; });
+
+  AttentionPlan plan;
+  plan.with_relations = with_relations;
+  lay_out_tiles(tiles, graph.num_src(), graph.num_dst(), plan);
+  plan.rows = make_row_schedule(edges, rows_without_tile(tiled));
+  if (plan.has_tiles() && plan.has_rows()) list_row_edges(graph, tiled, plan);
+
+  AttentionPlanSummary& summary = plan.summary;
+  summary.tiles = static_cast<std::int64_t>(tiles.size());
+  for (const PlannedTile& tile : tiles) {
+    summary.segment_tiles += tile.draft.segment;
+    summary.tile_edges += tile.draft.num_edges();
+  }
+  summary.columns = static_cast<std::int64_t>(plan.column_masks.size());
+  summary.row_edges = graph.num_edges() - summary.tile_edges;
+  for (std::int64_t row = 0; row < graph.num_dst(); ++row) {
+    summary.rows_left += tiled[index(row)] == 0 && edges.degree(row) > 0;
+  }
+  summary.split_rows = static_cast<std::int64_t>(plan.split_rows.size() + plan.rows.split_rows.size());
+  summary.windows = static_cast<std::int64_t>(plan.windows.size());
+  summary.window_sources = static_cast<std::int64_t>(plan.window_sources.size());
+  summary.book_relations = static_cast<std::int64_t>(plan.book_relations.size());
+  summary.strands = static_cast<std::int64_t>(plan.strands.size());
+  summary.bytes = plan.memory_bytes();
+  summary.milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  return plan;
+}
+
+std::shared_ptr<const AttentionPlan> attention_plan(const Graph& graph, bool with_relations) {
+  return graph.cached<AttentionPlan>([&] { return make_attention_plan(graph, with_relations); },
+                                     with_relations ? 1 : 0);
+}
+
+AttentionPlanSummary attention_plan_summary(const Graph& graph, bool with_relations) {
+  if (with_relations && graph.num_edges() > 0 && graph.edge_types().empty()) {
+    throw GraphError("attention_plan_summary", "relations were asked for, but the graph has no edge types");
+  }
+  return attention_plan(graph, with_relations)->summary;
+}
+
+std::string to_string(const AttentionPlanSummary& s) {
+  return fmt::format(
+      "tiles            {} ({} of parts of rows)\n"
+      "columns          {} ({:.1f} a tile)\n"
+      "fill             {:.2f}\n"
+      "edges in tiles   {} ({:.1f}%)\n"
+      "left to rows     {} rows, {} edges\n"
+      "options          tiles take relation keys and dropout; a call with any other runs by rows\n"
+      "rows in parts    {}\n"
+      "windows          {} ({} sources)\n"
+      "relation books   {} entries\n"
+      "strands          {}\n"
+      "bytes            {}\n"
+      "milliseconds     {:.2f}\n",
+      s.tiles, s.segment_tiles, s.columns,
+      s.tiles == 0 ? 0.0 : static_cast<double>(s.columns) / static_cast<double>(s.tiles), s.fill(), s.tile_edges,
+      100 * s.tiled_share(), s.rows_left, s.row_edges, s.split_rows, s.windows, s.window_sources, s.book_relations,
+      s.strands, s.bytes, s.milliseconds);
+}
+
+}  // namespace bough

@@ -1,0 +1,88 @@
+#include "kernels/attention/plan/column_pairs.h"
+
+#include <algorithm>
+
+#include "kernels/attention/plan/attention_plan.h"
+
+namespace bough {
+namespace {
+
+std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+/// Columns of one kind, mixed or folded.
+struct Arrangement {
+  std::vector<std::array<std::int32_t, 2>> singles, halves;  ///< the same or different for the halves of the lanes
+  std::vector<std::int32_t> low, high;                       ///< used by one half only, not paired yet
+
+  void add(std::int32_t column, std::uint16_t mask, bool same_relation) {
+    const bool in_low = (mask & AttentionPlan::lanes_of_half[0]) != 0;
+    const bool in_high = (mask & AttentionPlan::lanes_of_half[1]) != 0;
+    if (in_low && in_high) {
+      (same_relation ? singles : halves).push_back({column, column});
+    } else {
+      (in_low ? low : high).push_back(column);
+    }
+  }
+
+  void add(const Arrangement& other) {
+    singles.insert(singles.end(), other.singles.begin(), other.singles.end());
+    halves.insert(halves.end(), other.halves.begin(), other.halves.end());
+    low.insert(low.end(), other.low.begin(), other.low.end());
+    high.insert(high.end(), other.high.begin(), other.high.end());
+  }
+
+  void pair() {
+    const auto count = static_cast<std::ptrdiff_t>(std::min(low.size(), high.size()));
+    for (std::ptrdiff_t i = 0; i < count; ++i) halves.push_back({low[index(i)], high[index(i)]});
+    low.erase(low.begin(), low.begin() + count);
+    high.erase(high.begin(), high.begin() + count);
+  }
+
+  /// Columns that found no partner stay alone.
+  void finish() {
+    pair();
+    for (const std::int32_t column : low) singles.push_back({column, column});
+    for (const std::int32_t column : high) singles.push_back({column, column});
+    std::ranges::sort(singles);
+  }
+};
+
+}  // namespace
+
+ColumnPairs pair_columns(const TileColumns& columns, const TileRelations& relations, std::int32_t begin,
+                         std::int32_t end) {
+  Arrangement mixed, folded;
+  const auto add_mixed = [&](std::int32_t first, std::int32_t last) {
+    Arrangement run;
+    for (std::int32_t c = std::max(begin, first); c < std::min(end, last); ++c) {
+      run.add(c, columns.masks[index(c)], true);
+    }
+    run.pair();
+    mixed.add(run);
+  };
+  if (relations.column_relations.empty()) {
+    add_mixed(begin, end);
+  } else {
+    for (const TileRelations::Segment& segment : relations.segments)
+      add_mixed(segment.column_begin, segment.column_end);
+    for (std::int32_t c = begin; c < end; ++c) {
+      const auto& [low, high] = relations.column_relations[index(c)];
+      if (low >= 0) folded.add(c, columns.masks[index(c)], low == high);
+    }
+  }
+  mixed.finish();
+  folded.finish();
+
+  ColumnPairs pairs;
+  const auto append = [&](const auto& more) {
+    pairs.columns.insert(pairs.columns.end(), more.begin(), more.end());
+    return static_cast<std::int32_t>(pairs.columns.size());
+  };
+  pairs.halves_begin = append(mixed.singles);
+  pairs.fold_begin = append(mixed.halves);
+  pairs.halves_end = append(folded.halves);
+  append(folded.singles);
+  return pairs;
+}
+
+}  // namespace bough

@@ -1,0 +1,50 @@
+#include "kernels/attention/plan/relation_dictionary.h"
+
+#include <algorithm>
+
+#include "kernels/attention/plan/attention_plan.h"
+
+namespace bough {
+namespace {
+
+constexpr std::int32_t block = AttentionPlan::block_relations;
+
+}  // namespace
+
+void RelationBook::add(const std::vector<std::vector<std::int32_t>>& words) {
+  for (const std::vector<std::int32_t>& word : words) {
+    const auto [entry, inserted] = places_.try_emplace(word, 0);
+    if (!inserted) continue;
+    const auto found = std::ranges::search(relations_, word).begin();
+    entry->second = static_cast<std::int32_t>(found - relations_.begin());
+    if (found == relations_.end()) relations_.insert(relations_.end(), word.begin(), word.end());
+  }
+}
+
+std::vector<std::int32_t> RelationBook::relations() const {
+  std::vector<std::int32_t> result = relations_;
+  result.resize((result.size() + block - 1) / block * block, 0);
+  return result;
+}
+
+RelationBook::Part RelationBook::part(const std::vector<std::vector<std::int32_t>>& words) const {
+  Part part;
+  std::vector<std::int32_t> places;
+  for (const std::vector<std::int32_t>& word : words) {
+    const std::int32_t place = places_.at(word);
+    places.push_back(place);
+    for (std::int32_t b = place / block; b * block < place + static_cast<std::int32_t>(word.size()); ++b) {
+      part.blocks.push_back(b);
+    }
+  }
+  std::ranges::sort(part.blocks);
+  const auto repeated = std::ranges::unique(part.blocks);
+  part.blocks.erase(repeated.begin(), repeated.end());
+  for (const std::int32_t place : places) {
+    const auto rank = std::ranges::lower_bound(part.blocks, place / block) - part.blocks.begin();
+    part.places.push_back(static_cast<std::int32_t>(rank) * block + place % block);
+  }
+  return part;
+}
+
+}  // namespace bough

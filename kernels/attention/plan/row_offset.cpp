@@ -1,0 +1,70 @@
+#include "kernels/attention/plan/row_offset.h"
+
+#include <algorithm>
+#include <array>
+
+#include "bough/core/parallel.h"
+#include "kernels/attention/plan/tile_relations.h"
+
+namespace bough {
+namespace {
+
+std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+constexpr std::int64_t phases = DraftTile::most_lanes;
+constexpr std::int64_t most_samples = 4;
+/// Of the drafted tiles one in so many is looked at, so that small graphs are planned quickly.
+constexpr std::int64_t tiles_per_sample = 32;
+
+/// Tiles of 16 neighbouring rows, followed by such a one: each phase of theirs has a tile of its own.
+std::vector<std::int32_t> first_rows_of_samples(std::span<const DraftTile> drafts) {
+  std::vector<std::int32_t> rows;
+  const auto full = [](const DraftTile& tile) {
+    return tile.num_lanes == DraftTile::most_lanes && tile.rows.back() - tile.rows.front() == phases - 1;
+  };
+  for (std::size_t t = 0; t + 1 < drafts.size(); ++t) {
+    if (full(drafts[t]) && full(drafts[t + 1]) && drafts[t + 1].rows.front() == drafts[t].rows.front() + phases) {
+      rows.push_back(drafts[t].rows.front());
+    }
+  }
+  const auto count = static_cast<std::int64_t>(rows.size());
+  const std::int64_t samples = std::min(most_samples, count / tiles_per_sample);
+  // From the second half: the first rows of a causal graph have few edges.
+  std::vector<std::int32_t> picked;
+  for (std::int64_t i = 0; i < samples; ++i) picked.push_back(rows[index(count / 2 + count * i / (2 * samples))]);
+  return picked;
+}
+
+}  // namespace
+
+TilePhase find_phase(const CscView& edges, std::int64_t num_src, std::span<const std::int32_t> edge_types,
+                     std::span<const DraftTile> drafts, const TileCosts& costs) {
+  const std::vector<std::int32_t> samples = first_rows_of_samples(drafts);
+  if (samples.empty()) return {};
+  const auto count = static_cast<std::int64_t>(samples.size());
+  std::vector<double> cost(index(count * phases));
+  parallel_chunks(count * phases, phases / 2, [&](std::int64_t first, std::int64_t last) {
+    std::vector<std::uint16_t> lanes_of(index(num_src), 0);
+    for (std::int64_t i = first; i < last; ++i) {
+      DraftTile tile;
+      for (std::int64_t lane = 0; lane < phases; ++lane) {
+        const std::int64_t row = samples[index(i / phases)] + i % phases + lane;
+        tile.add(static_cast<std::int32_t>(row), edges.offsets[index(row)], edges.offsets[index(row) + 1]);
+      }
+      const TileColumns columns = tile_columns(edges, tile, lanes_of);
+      cost[index(i)] = tile_cost(costs, tile, columns, tile_relations(edges, edge_types, tile, columns));
+    }
+  });
+  std::array<double, phases> of_phase{};
+  for (std::int64_t i = 0; i < count * phases; ++i) {
+    const std::int64_t row = samples[index(i / phases)] + i % phases;
+    of_phase[index(row % phases)] += cost[index(i)] / static_cast<double>(count);
+  }
+  const auto best = std::ranges::min_element(of_phase);
+  // The other phases cost about the same as each other.
+  auto sorted = of_phase;
+  std::ranges::nth_element(sorted, sorted.begin() + phases / 2);
+  return {static_cast<std::int32_t>(best - of_phase.begin()), sorted[index(phases / 2)] - *best};
+}
+
+}  // namespace bough
