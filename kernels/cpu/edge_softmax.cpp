@@ -35,36 +35,16 @@ struct Stream {
   /// Room for one period.
   std::int64_t size() const { return period * lanes; }
 
-  /// Calls f(position, place in the period, mask) for each vector of `count` values; the mask is partial in the last.
+  /// Calls f(position, place in the period, access) for each vector of `count` values: simd::Whole, and simd::Part for
+  /// the last one where values end inside it.
   template <typename F>
   HWY_INLINE void visit(std::int64_t count, const F& f) const {
-    std::int64_t place = 0;
-    const auto all = hn::FirstN(d, static_cast<std::size_t>(lanes));
-    std::int64_t position = 0;
+    std::int64_t place = 0, position = 0;
     for (; position + lanes <= count; position += lanes) {
-      f(position, place, all, std::true_type{});
+      f(position, place, simd::Whole{});
       place = place + lanes == size() ? 0 : place + lanes;
     }
-    if (position < count) {
-      f(position, place, hn::FirstN(d, static_cast<std::size_t>(count - position)), std::false_type{});
-    }
-  }
-
-  template <class M, bool whole>
-  HWY_INLINE auto load(const T* from, M mask, std::integral_constant<bool, whole>) const {
-    if constexpr (whole) {
-      return hn::LoadU(d, from);
-    } else {
-      return hn::MaskedLoad(mask, d, from);
-    }
-  }
-  template <class V, class M, bool whole>
-  HWY_INLINE void store(V value, T* to, M mask, std::integral_constant<bool, whole>) const {
-    if constexpr (whole) {
-      hn::StoreU(value, d, to);
-    } else {
-      hn::BlendedStore(value, mask, d, to);
-    }
+    if (position < count) f(position, place, simd::Part{count - position});
   }
 
   /// From one period of accumulators to one number for each column.
@@ -90,48 +70,48 @@ class SoftmaxColumns {
   SoftmaxColumns(std::int64_t columns, SoftmaxScratch<T>& scratch)
       : stream_(columns), period_(scratch.period(stream_.size())), shifts_(scratch.shifts(stream_.size())) {}
 
-  void tops(const T* scores, std::int64_t count, T* results) const {
+  void row_max(const T* scores, std::int64_t count, T* results) const {
     const auto& s = stream_;
     constexpr T lowest = -std::numeric_limits<T>::infinity();
     std::fill_n(period_, s.size(), lowest);
-    s.visit(count, [&](std::int64_t position, std::int64_t place, auto mask, auto whole) HWY_ATTR {
-      auto value = s.load(scores + position, mask, whole);
-      if constexpr (!whole) value = hn::IfThenElse(mask, value, hn::Set(s.d, lowest));
+    s.visit(count, [&](std::int64_t position, std::int64_t place, auto access) HWY_ATTR {
+      const auto value = access.load(s.d, scores + position, lowest);
       hn::StoreU(hn::Max(hn::LoadU(s.d, period_ + place), value), s.d, period_ + place);
     });
     s.fold(period_, results, [](T a, T b) HWY_ATTR { return std::max(a, b); });
   }
 
-  /// Sums of exp(score - top); also stores the terms if asked to.
+  /// Sums of exp(score - row_max); also stores the terms if asked to.
   template <bool store>
-  void exponentials(const T* scores, std::int64_t count, const T* tops, T* terms, T* sums) const {
+  void exponentials(const T* scores, std::int64_t count, const T* row_max, T* terms, T* row_sum) const {
     const auto& s = stream_;
-    s.unfold(tops, shifts_);
+    s.unfold(row_max, shifts_);
     std::fill_n(period_, s.size(), T{0});
-    s.visit(count, [&](std::int64_t position, std::int64_t place, auto mask, auto whole) HWY_ATTR {
-      const auto value = s.load(scores + position, mask, whole);
-      auto term = simd::exp(s.d, hn::Sub(value, hn::LoadU(s.d, shifts_ + place)));
-      if constexpr (store) s.store(term, terms + position, mask, whole);
-      if constexpr (!whole) term = hn::IfThenElseZero(mask, term);
+    s.visit(count, [&](std::int64_t position, std::int64_t place, auto access) HWY_ATTR {
+      // Padding is exp(-inf) = 0 in a sum.
+      const auto value = access.load(s.d, scores + position, -std::numeric_limits<T>::infinity());
+      const auto term = simd::exp(s.d, hn::Sub(value, hn::LoadU(s.d, shifts_ + place)));
+      if constexpr (store) access.store(term, s.d, terms + position);
       hn::StoreU(hn::Add(hn::LoadU(s.d, period_ + place), term), s.d, period_ + place);
     });
-    s.fold(period_, sums, [](T a, T b) HWY_ATTR { return a + b; });
+    s.fold(period_, row_sum, [](T a, T b) HWY_ATTR { return a + b; });
   }
 
   void scale(T* terms, std::int64_t count, const T* factors) const {
     const auto& s = stream_;
     s.unfold(factors, shifts_);
-    s.visit(count, [&](std::int64_t position, std::int64_t place, auto mask, auto whole) HWY_ATTR {
-      const auto value = s.load(terms + position, mask, whole);
-      s.store(hn::Mul(value, hn::LoadU(s.d, shifts_ + place)), terms + position, mask, whole);
+    s.visit(count, [&](std::int64_t position, std::int64_t place, auto access) HWY_ATTR {
+      const auto value = access.load(s.d, terms + position, T{0});
+      access.store(hn::Mul(value, hn::LoadU(s.d, shifts_ + place)), s.d, terms + position);
     });
   }
 
   void dots(const T* weights, const T* gradient, std::int64_t count, T* results) const {
     const auto& s = stream_;
     std::fill_n(period_, s.size(), T{0});
-    s.visit(count, [&](std::int64_t position, std::int64_t place, auto mask, auto whole) HWY_ATTR {
-      const auto product = hn::Mul(s.load(weights + position, mask, whole), s.load(gradient + position, mask, whole));
+    s.visit(count, [&](std::int64_t position, std::int64_t place, auto access) HWY_ATTR {
+      const auto product =
+          hn::Mul(access.load(s.d, weights + position, T{0}), access.load(s.d, gradient + position, T{0}));
       hn::StoreU(hn::Add(hn::LoadU(s.d, period_ + place), product), s.d, period_ + place);
     });
     s.fold(period_, results, [](T a, T b) HWY_ATTR { return a + b; });
@@ -140,9 +120,9 @@ class SoftmaxColumns {
   void differences(const T* weights, const T* gradient, std::int64_t count, const T* dots, T* results) const {
     const auto& s = stream_;
     s.unfold(dots, shifts_);
-    s.visit(count, [&](std::int64_t position, std::int64_t place, auto mask, auto whole) HWY_ATTR {
-      const auto difference = hn::Sub(s.load(gradient + position, mask, whole), hn::LoadU(s.d, shifts_ + place));
-      s.store(hn::Mul(s.load(weights + position, mask, whole), difference), results + position, mask, whole);
+    s.visit(count, [&](std::int64_t position, std::int64_t place, auto access) HWY_ATTR {
+      const auto difference = hn::Sub(access.load(s.d, gradient + position, T{0}), hn::LoadU(s.d, shifts_ + place));
+      access.store(hn::Mul(access.load(s.d, weights + position, T{0}), difference), s.d, results + position);
     });
   }
 
@@ -230,24 +210,24 @@ void softmax_segment(const SoftmaxTask<T>& task, const SoftmaxSegment& segment, 
   T* results = edges.room(task.results, scratch.second(edges.in_place() ? 0 : count));
 
   if (task.forward()) {
-    if (step != SoftmaxStep::write) columns.tops(values, count, state.tops);
+    if (step != SoftmaxStep::write) columns.row_max(values, count, state.row_max);
     T* shifts = scratch.third(2 * width);
-    for (std::int64_t column = 0; column < width; ++column) shifts[column] = finite_top(state.tops[column]);
+    for (std::int64_t column = 0; column < width; ++column) shifts[column] = finite_row_max(state.row_max[column]);
     if (step == SoftmaxStep::measure) {
-      columns.template exponentials<false>(values, count, shifts, nullptr, state.sums);
+      columns.template exponentials<false>(values, count, shifts, nullptr, state.row_sum);
       return;
     }
     T* factors = shifts + width;
     columns.template exponentials<true>(values, count, shifts, results, factors);
     for (std::int64_t column = 0; column < width; ++column) {
-      factors[column] = share(step == SoftmaxStep::whole ? factors[column] : state.sums[column]);
+      factors[column] = share(step == SoftmaxStep::whole ? factors[column] : state.row_sum[column]);
     }
     columns.scale(results, count, factors);
   } else {
     const T* gradient = edges.gather(task.gradient, scratch.third(edges.in_place() ? 0 : count));
-    if (step != SoftmaxStep::write) columns.dots(values, gradient, count, state.sums);
+    if (step != SoftmaxStep::write) columns.dots(values, gradient, count, state.row_sum);
     if (step == SoftmaxStep::measure) return;
-    columns.differences(values, gradient, count, state.sums, results);
+    columns.differences(values, gradient, count, state.row_sum, results);
   }
   edges.scatter(results, task.results);
 }
@@ -343,12 +323,12 @@ template <typename T>
 class ColumnStates {
  public:
   ColumnStates(std::int64_t count, std::int64_t width)
-      : width_(width), tops_(static_cast<std::size_t>(count * width)), sums_(tops_.size()) {}
-  ColumnState<T> operator[](std::int64_t i) { return {tops_.data() + i * width_, sums_.data() + i * width_}; }
+      : width_(width), row_max_(static_cast<std::size_t>(count * width)), row_sum_(row_max_.size()) {}
+  ColumnState<T> operator[](std::int64_t i) { return {row_max_.data() + i * width_, row_sum_.data() + i * width_}; }
 
  private:
   std::int64_t width_;
-  std::vector<T> tops_, sums_;
+  std::vector<T> row_max_, row_sum_;
 };
 
 /// The state of a row from those of its segments, in order.
@@ -356,15 +336,17 @@ template <typename T>
 void merge_states(const mp::TraversalPlan::Hub& hub, bool forward, std::int64_t width, ColumnStates<T>& segments,
                   const ColumnState<T>& row) {
   for (std::int64_t column = 0; column < width; ++column) {
-    T top = -std::numeric_limits<T>::infinity();
+    T largest = -std::numeric_limits<T>::infinity();
     T sum = 0;
-    for (std::int64_t i = 0; i < hub.segments; ++i) top = std::max(top, segments[hub.first_segment + i].tops[column]);
+    for (std::int64_t i = 0; i < hub.segments; ++i)
+      largest = std::max(largest, segments[hub.first_segment + i].row_max[column]);
     for (std::int64_t i = 0; i < hub.segments; ++i) {
       const ColumnState<T> part = segments[hub.first_segment + i];
-      sum += forward ? part.sums[column] * std::exp(part.tops[column] - finite_top(top)) : part.sums[column];
+      sum += forward ? part.row_sum[column] * std::exp(part.row_max[column] - finite_row_max(largest))
+                     : part.row_sum[column];
     }
-    row.tops[column] = top;
-    row.sums[column] = sum;
+    row.row_max[column] = largest;
+    row.row_sum[column] = sum;
   }
 }
 

@@ -43,8 +43,8 @@ struct SoftmaxTask {
 /// Forward: the largest score, and the sum of exp(score - largest). Backward: unused, and the sum of weight * gradient.
 template <typename T>
 struct ColumnState {
-  T* tops = nullptr;
-  T* sums = nullptr;
+  T* row_max = nullptr;
+  T* row_sum = nullptr;
 };
 
 /// Some edges of a row: positions begin .. end-1.
@@ -55,8 +55,8 @@ struct SoftmaxSegment {
 
 /// What to subtract before exp: nothing if all scores are -inf, so that their terms become 0 and not NaN.
 template <typename T>
-T finite_top(T top) {
-  return top == -std::numeric_limits<T>::infinity() ? T{0} : top;
+T finite_row_max(T row_max) {
+  return row_max == -std::numeric_limits<T>::infinity() ? T{0} : row_max;
 }
 
 /// The factor that makes terms with this sum add up to 1; 0 if there is nothing to share out.

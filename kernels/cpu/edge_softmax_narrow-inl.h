@@ -33,22 +33,22 @@ class NarrowSoftmax {
   /// `count` values: edges times columns.
   HWY_ATTR void forward(const T* scores, std::int64_t count, T* weights) const {
     constexpr T lowest = -std::numeric_limits<T>::infinity();
-    V top = hn::Set(d, lowest);
+    V row_max = hn::Set(d, lowest);
     simd::for_each_vector(d, count, [&](std::int64_t i, auto access) HWY_ATTR {
-      top = hn::Max(top, access.load(d, scores + i, lowest));
+      row_max = hn::Max(row_max, access.load(d, scores + i, lowest));
     });
-    top = by_column(top, [](V a, V b) HWY_ATTR { return hn::Max(a, b); });
+    row_max = by_column(row_max, [](V a, V b) HWY_ATTR { return hn::Max(a, b); });
     // A column of -inf alone: terms of exp(-inf - 0) = 0, and nothing to share out.
-    top = hn::IfThenZeroElse(hn::Eq(top, hn::Set(d, lowest)), top);
+    row_max = hn::IfThenZeroElse(hn::Eq(row_max, hn::Set(d, lowest)), row_max);
 
-    V sum = hn::Zero(d);
+    V row_sum = hn::Zero(d);
     simd::for_each_vector(d, count, [&](std::int64_t i, auto access) HWY_ATTR {
-      const V term = simd::exp(d, hn::Sub(access.load(d, scores + i, lowest), top));
+      const V term = simd::exp(d, hn::Sub(access.load(d, scores + i, lowest), row_max));
       access.store(term, d, weights + i);
-      sum = hn::Add(sum, term);
+      row_sum = hn::Add(row_sum, term);
     });
-    sum = by_column(sum, [](V a, V b) HWY_ATTR { return hn::Add(a, b); });
-    const V share = hn::IfThenZeroElse(hn::Eq(sum, hn::Zero(d)), hn::Div(hn::Set(d, T{1}), sum));
+    row_sum = by_column(row_sum, [](V a, V b) HWY_ATTR { return hn::Add(a, b); });
+    const V share = hn::IfThenZeroElse(hn::Eq(row_sum, hn::Zero(d)), hn::Div(hn::Set(d, T{1}), row_sum));
 
     simd::for_each_vector(d, count, [&](std::int64_t i, auto access) HWY_ATTR {
       access.store(hn::Mul(access.load(d, weights + i, T{0}), share), d, weights + i);

@@ -38,8 +38,8 @@ inline Attention graph_attention(const Graph& graph, const Tensor& q, const Tens
   Attention result{std::vector<double>(static_cast<std::size_t>(graph.num_dst() * heads * value_width)),
                    std::vector<double>(num_edges * static_cast<std::size_t>(heads))};
   for (std::int64_t head = 0; head < heads; ++head) {
-    std::vector<double> scores(num_edges), top(static_cast<std::size_t>(graph.num_dst()), -INFINITY),
-        total(static_cast<std::size_t>(graph.num_dst()), 0);
+    std::vector<double> scores(num_edges), row_max(static_cast<std::size_t>(graph.num_dst()), -INFINITY),
+        row_sum(static_cast<std::size_t>(graph.num_dst()), 0);
     for (std::size_t e = 0; e < num_edges; ++e) {
       const std::int64_t id = static_cast<std::int64_t>(e),
                          type = graph.edge_types().empty() ? 0 : graph.edge_types()[e];
@@ -53,17 +53,19 @@ inline Attention graph_attention(const Graph& graph, const Tensor& q, const Tens
       if (!relation_bias.empty()) score += entry(relation_bias, true, type, head, 1, 0);
       if (!edge_bias.empty()) score += entry(edge_bias, per_head(options.edge_bias, 2), id, head, 1, 0);
       scores[e] = score;
-      top[static_cast<std::size_t>(edges.dst[e])] = std::max(top[static_cast<std::size_t>(edges.dst[e])], score);
+      row_max[static_cast<std::size_t>(edges.dst[e])] =
+          std::max(row_max[static_cast<std::size_t>(edges.dst[e])], score);
     }
     const auto weight_of = [&](std::size_t e) {
       const double weight = edge_weights.empty() ? 1
                                                  : entry(edge_weights, per_head(options.edge_weights, 2),
                                                          static_cast<std::int64_t>(e), head, 1, 0);
-      return scores[e] == -INFINITY ? 0 : weight * std::exp(scores[e] - top[static_cast<std::size_t>(edges.dst[e])]);
+      return scores[e] == -INFINITY ? 0
+                                    : weight * std::exp(scores[e] - row_max[static_cast<std::size_t>(edges.dst[e])]);
     };
-    for (std::size_t e = 0; e < num_edges; ++e) total[static_cast<std::size_t>(edges.dst[e])] += weight_of(e);
+    for (std::size_t e = 0; e < num_edges; ++e) row_sum[static_cast<std::size_t>(edges.dst[e])] += weight_of(e);
     for (std::size_t e = 0; e < num_edges; ++e) {
-      const double sum = total[static_cast<std::size_t>(edges.dst[e])];
+      const double sum = row_sum[static_cast<std::size_t>(edges.dst[e])];
       const double share = sum > 0 ? weight_of(e) / sum : 0;
       result.weights[e * static_cast<std::size_t>(heads) + static_cast<std::size_t>(head)] = share;
       const std::int64_t type = graph.edge_types().empty() ? 0 : graph.edge_types()[e];

@@ -164,17 +164,17 @@ inline Table gspmm(const Graph& graph, BinaryOp op, ReduceOp reduce, const Opera
 /// Softmax over the rows of each group, column by column.
 inline Table softmax_groups(const Tensor& scores, const std::vector<std::int64_t>& group, std::int64_t groups) {
   Table table{scores.shape(), scores.to_vector<double>()};
-  const Table top = reduce_groups(table, group, groups, ReduceOp::max);
+  const Table row_max = reduce_groups(table, group, groups, ReduceOp::max);
   const auto width = static_cast<std::size_t>(scores.shape().row_width());
   const auto at_group = [&](std::size_t i) { return static_cast<std::size_t>(group[i / width]) * width + i % width; };
   for (std::size_t i = 0; i < table.values.size(); ++i) {
-    const double shift = top.values[at_group(i)];
+    const double shift = row_max.values[at_group(i)];
     table.values[i] = std::isinf(table.values[i]) && table.values[i] < 0 ? 0 : std::exp(table.values[i] - shift);
   }
   const Table sum = reduce_groups(table, group, groups, ReduceOp::sum);
   for (std::size_t i = 0; i < table.values.size(); ++i) {
-    const double total = sum.values[at_group(i)];
-    table.values[i] = total == 0 ? 0 : table.values[i] / total;
+    const double row_sum = sum.values[at_group(i)];
+    table.values[i] = row_sum == 0 ? 0 : table.values[i] / row_sum;
   }
   return table;
 }

@@ -37,6 +37,11 @@ bool has_threads(const std::shared_ptr<void>& library) {
   return parallel != nullptr && parallel() != 0;
 }
 
+/// The threads of OpenBLAS spin for 2^26 cycles after a call, and again after each wake-up: the pause between the two
+/// sides of a benchmark does not outlast that, and the other side then has one core less. 2^4 is the least it takes;
+/// it reads the variable when it is loaded.
+void let_threads_sleep_after_a_call() { setenv("OPENBLAS_THREAD_TIMEOUT", "4", 0); }
+
 /// On a processor newer than itself OpenBLAS falls back to its oldest kernels. The peer should be at its best, so it is
 /// then loaded again and told of a processor that has the same instructions.
 std::shared_ptr<void> load_for_this_processor(const char* name) {
@@ -56,6 +61,7 @@ std::shared_ptr<void> load_for_this_processor(const char* name) {
 std::optional<OpenBlas> OpenBlas::find() {
   // By name first, so that LD_LIBRARY_PATH can point to another one; then where Debian keeps the threaded one beside
   // others. "libopenblas.so.0" may be the one without threads.
+  let_threads_sleep_after_a_call();
   for (const char* name : {"libopenblasp.so.0", BOUGH_DEBIAN_OPENBLAS, "libopenblas.so.0"}) {
     std::shared_ptr<void> library = load_for_this_processor(name);
     if (library == nullptr || !has_threads(library)) continue;
