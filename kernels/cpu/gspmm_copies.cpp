@@ -6,7 +6,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "bough/mp/prefetch.h"
+#include "bough/detail/mp/prefetch.h"
 #include "kernels/cpu/gspmm.h"
 #include "kernels/plan/shared_rows.h"
 #include "kernels/scratch.h"

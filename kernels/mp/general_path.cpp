@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "bough/autograd/autograd.h"
-#include "bough/mp/features.h"
+#include "bough/detail/mp/features.h"
 #include "bough/mp/frame.h"
 #include "bough/ops/arrange.h"
 #include "kernels/mp/selection.h"

@@ -1,7 +1,7 @@
 #include "bough/ops/gspmm.h"
 
 #include "bough/autograd/autograd.h"
-#include "bough/mp/pass_operands.h"
+#include "bough/detail/mp/pass_operands.h"
 #include "bough/ops/gsddmm.h"
 #include "kernels/cpu/gspmm_product_gradient.h"
 #include "kernels/on_any_device.h"

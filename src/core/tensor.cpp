@@ -339,4 +339,9 @@ template std::span<const bfloat16> Tensor::span<bfloat16>() const;
 template bfloat16 Tensor::item<bfloat16>() const;
 template std::vector<bfloat16> Tensor::to_vector<bfloat16>() const;
 
+void* device_address(const Tensor& tensor) {
+  if (!tensor.defined()) throw ShapeError("device_address", "the tensor is not defined");
+  return tensor.body()->bytes();
+}
+
 }  // namespace bough

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "bough/mp/plan.h"
+#include "bough/detail/mp/traversal_plan.h"
 #include "bough/ops/gspmm.h"
 #include "kernels/reference/message_passing.h"
 #include "tests/kernels/message_passing_cases.h"

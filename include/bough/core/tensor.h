@@ -110,6 +110,11 @@ class Tensor {
   std::shared_ptr<TensorBody> body_;
 };
 
+/// Where the elements of a tensor are in the memory of its device, row-major: for kernels of the user's own. On a GPU
+/// the host cannot read there. Valid as long as the tensor lives; a kernel that writes there is followed by
+/// mark_written(). ShapeError for an undefined tensor.
+void* device_address(const Tensor& tensor);
+
 /// Tensors made from nothing; float32 on the CPU unless told otherwise.
 Tensor empty_like(const Tensor& like);
 Tensor zeros(const Shape& shape, DType dtype = DType::float32, Device device = Device::cpu());

@@ -1,6 +1,8 @@
-#include "bough/mp/plan.h"
+#include "bough/detail/mp/traversal_plan.h"
 
 #include <algorithm>
+
+#include "bough/ops/gspmm.h"
 
 namespace bough {
 namespace {
@@ -14,22 +16,6 @@ constexpr std::int64_t wide_features = 8192;
 constexpr std::int64_t block_features = 4096;
 
 }  // namespace
-
-std::string_view name_of(Strategy strategy) {
-  switch (strategy) {
-    case Strategy::automatic:
-      return "automatic";
-    case Strategy::serial:
-      return "serial";
-    case Strategy::rows:
-      return "rows";
-    case Strategy::split_hubs:
-      return "split_hubs";
-    case Strategy::features:
-      return "features";
-  }
-  return "?";
-}
 
 namespace mp {
 

@@ -4,9 +4,9 @@
 #include <memory>
 #include <type_traits>
 
-#include "bough/mp/edge_kernel.h"
-#include "bough/mp/instruction_set.h"
-#include "bough/mp/plan.h"
+#include "bough/detail/mp/edge_kernel.h"
+#include "bough/detail/mp/instruction_set.h"
+#include "bough/detail/mp/traversal_plan.h"
 
 /// The two traversals: of rows, whose edges are reduced into one result each, and of edges, which each have their own.
 namespace bough::mp {

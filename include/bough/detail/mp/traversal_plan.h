@@ -3,28 +3,15 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include "bough/core/parallel.h"
+#include "bough/detail/mp/adjacency.h"
+#include "bough/detail/mp/features.h"
 #include "bough/graph/graph.h"
-#include "bough/mp/adjacency.h"
-#include "bough/mp/features.h"
+#include "bough/mp/operators.h"
 
-namespace bough {
-
-/// How a reduction over the rows of a graph is shared out. It never changes a result, not even its last bit.
-enum class Strategy : std::uint8_t {
-  automatic,   ///< chosen by sizes: of the rows, the features and the largest rows
-  serial,      ///< everything on the calling thread
-  rows,        ///< chunks of whole rows with about equally many edges
-  split_hubs,  ///< the same, but rows with more than a segment of edges are cut, and their parts merged in order
-  features,    ///< chunks of rows times blocks of features, for very wide features
-};
-
-std::string_view name_of(Strategy strategy);
-
-namespace mp {
+namespace bough::mp {
 
 /// The rows of one direction of a graph, cut into pieces of about equal work. Made once for each graph and direction.
 ///
@@ -86,14 +73,4 @@ struct PieceFunctions {
 
 void traverse(const TraversalPlan& plan, const Schedule& schedule, const PieceFunctions& functions);
 
-}  // namespace mp
-
-/// Reductions of plain copies of node features compute once what rows have in common, if that pays: neighbouring rows
-/// of attention graphs share most of their sources. This is how many rows of features they then read and write on this
-/// graph, by destination, as a share of those they would without; 1 if nothing is shared.
-double shared_work(const Graph& graph);
-
-/// What gspmm does by default on this graph with `width` features of each message: for people who tune.
-Strategy chosen_strategy(const Graph& graph, std::int64_t width);
-
-}  // namespace bough
+}  // namespace bough::mp
