@@ -58,8 +58,8 @@ std::string_view name_of(Strategy strategy) {
       return "serial";
     case Strategy::rows:
       return "rows";
-    case Strategy::split_hubs:
-      return "split_hubs";
+    case Strategy::split_rows:
+      return "split_rows";
     case Strategy::features:
       return "features";
   }

@@ -24,7 +24,7 @@ class MessageReduction {
 
   Tensor run() const {
     const std::vector<Tensor> inputs = operands_.tensors();
-    const bool recorded = should_record(inputs);
+    const bool recorded = autograd::should_record(inputs);
     if (recorded) require_gradient();
     Tensor result = Tensor::empty(operands_.result_shape(graph_), operands_.dtype(), operands_.device());
     Tensor arg_indices =
@@ -35,11 +35,12 @@ class MessageReduction {
     if (!recorded) return result;
     std::vector<Tensor> saved = inputs;
     saved.push_back(Selects<Reduce> ? arg_indices : result);
-    return record({.name = "message_reduce",
-                   .inputs = inputs,
-                   .saved = std::move(saved),
-                   .backward = [self = without_tensors()](const BackwardCall& call) { return self.backward(call); }},
-                  result);
+    return autograd::record(
+        {.name = "message_reduce",
+         .inputs = inputs,
+         .saved = std::move(saved),
+         .backward = [self = without_tensors()](const BackwardCall& call) { return self.backward(call); }},
+        result);
   }
 
  private:
