@@ -39,8 +39,9 @@ void on_any_device_number(std::string_view where, const Tensor& tensor, F&& f) {
 
 template <typename F>
 void on_any_device_any_type(std::string_view where, const Tensor& tensor, F&& f) {
-  with_backend(tensor,
-               [&](auto backend) { visit_computed(where, tensor.dtype(), [&](auto type) { f(backend, type); }); });
+  with_backend(tensor, [&](auto backend) {
+    visit_all_but_bfloat16(where, tensor.dtype(), [&](auto type) { f(backend, type); });
+  });
 }
 
 }  // namespace bough

@@ -43,7 +43,7 @@ void on_device_any_type(std::string_view where, const Tensor& tensor, F&& f) {
     throw DeviceError(where,
                       fmt::format("has no kernel for {} in this build; use Device::cpu()", to_string(tensor.device())));
   }
-  visit_computed(where, tensor.dtype(), [&](auto type) { f(Cpu{}, type); });
+  visit_all_but_bfloat16(where, tensor.dtype(), [&](auto type) { f(Cpu{}, type); });
 }
 
 }  // namespace bough

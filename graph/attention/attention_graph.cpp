@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ostream>
 #include <string_view>
 
 #include "bough/core/errors.h"
@@ -84,7 +85,8 @@ double attention_degree(const AttentionGraph& graph) {
   return sum / tokens / static_cast<double>(graph.head_groups.size());
 }
 
-void validate(const AttentionGraph& nodes) {
+void AttentionGraph::validate() const {
+  const AttentionGraph& nodes = *this;
   const std::int64_t count = nodes.graph.num_dst();
   const bool bipartite = nodes.graph.is_bipartite();
   require_size("levels", nodes.levels.size(), count, "nodes");
@@ -106,5 +108,20 @@ void validate(const AttentionGraph& nodes) {
   for (const Graph& group : nodes.head_groups) require_edges(nodes, group);
   for (const Graph& stage : nodes.stages) require_edges(nodes, stage);
 }
+
+std::string to_string(const AttentionGraph& graph) {
+  std::string text = fmt::format("attention_graph(tokens={}, ", graph.num_tokens());
+  if (graph.graph.is_bipartite()) text += fmt::format("sources={}, ", graph.graph.num_src());
+  text += fmt::format("nodes={}, edges={}, relations={}, attention_degree={:.4g}", graph.graph.num_dst(),
+                      graph.graph.num_edges(), graph.num_relations(), attention_degree(graph));
+  if (graph.sequences.size() > 1) text += fmt::format(", sequences={}", graph.sequences.size());
+  if (graph.root >= 0) text += fmt::format(", root={}", graph.root);
+  if (!graph.head_groups.empty()) text += fmt::format(", head_groups={}", graph.head_groups.size());
+  if (!graph.stages.empty()) text += fmt::format(", stages={}", graph.stages.size());
+  if (graph.soft_span.has_value()) text += fmt::format(", max_span={}", graph.soft_span->max_span);
+  return text + (graph.causal ? ", causal)" : ")");
+}
+
+std::ostream& operator<<(std::ostream& stream, const AttentionGraph& graph) { return stream << to_string(graph); }
 
 }  // namespace bough

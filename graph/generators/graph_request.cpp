@@ -19,9 +19,9 @@ GraphRequest read_graph_request(const json& specification, const GeneratorRegist
   if (!specification.is_object()) {
     throw ConfigError("graph",
                       fmt::format(R"(a graph is an object like {{"kind": "bpt", "k": 4, "length": 64}}, not {})",
-                                  shorten(specification)));
+                                  json_excerpt(specification)));
   }
-  require_depth(specification, "graph");  // before anything copies it, which recurses
+  require_json_depth(specification, "graph");  // before anything copies it, which recurses
   json parameters = specification;
   json building = json::object();
   for (const Parameter& parameter : options.parameters()) {

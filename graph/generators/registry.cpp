@@ -102,18 +102,18 @@ std::shared_ptr<const GeneratorRegistry::Entry> GeneratorRegistry::find(const st
     known.push_back(entry->description.name);
   }
   const std::string nearest = nearest_name(name, known);
-  throw ConfigError("generators", fmt::format("there is no generator {}{}; known are {}", shorten(json(name)),
+  throw ConfigError("generators", fmt::format("there is no generator {}{}; known are {}", json_excerpt(json(name)),
                                               nearest.empty() ? "" : fmt::format(", did you mean \"{}\"?", nearest),
                                               fmt::join(known, ", ")));
 }
 
 std::unique_ptr<GraphGenerator> GeneratorRegistry::make(const std::string& name, const json& parameters) const {
-  require_depth(parameters, name);
+  require_json_depth(parameters, name);
   const std::shared_ptr<const Entry> entry = find(name);
   const auto kind = parameters.is_object() ? parameters.find("kind") : parameters.end();
   std::unique_ptr<GraphGenerator> generator;
   if (parameters.is_object() && kind != parameters.end()) {
-    if (*kind != name) throw ConfigError(name, fmt::format("kind is {}, not \"{}\"", shorten(*kind), name));
+    if (*kind != name) throw ConfigError(name, fmt::format("kind is {}, not \"{}\"", json_excerpt(*kind), name));
     json rest = parameters;
     rest.erase("kind");
     generator = entry->make(rest, *this);
@@ -129,14 +129,14 @@ std::unique_ptr<GraphGenerator> GeneratorRegistry::make(const json& specificatio
   if (!specification.is_object()) {
     throw ConfigError("generators",
                       fmt::format("a graph is an object with a \"kind\", or the name of a generator, not {}",
-                                  shorten(specification)));
+                                  json_excerpt(specification)));
   }
   const auto kind = specification.find("kind");
   if (kind == specification.end()) {
     throw ConfigError("generators", R"(a graph needs a "kind", for example {"kind": "bpt", "k": 4})");
   }
   if (!kind->is_string()) {
-    throw ConfigError("generators", fmt::format("kind must be the name of a generator, not {}", shorten(*kind)));
+    throw ConfigError("generators", fmt::format("kind must be the name of a generator, not {}", json_excerpt(*kind)));
   }
   return make(kind->get<std::string>(), specification);
 }

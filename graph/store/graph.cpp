@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <ostream>
+
 #include "bough/core/errors.h"
 #include "graph/store/graph_structure.h"
 
@@ -104,5 +107,22 @@ std::shared_ptr<const void> Graph::cached_value(const std::type_info& type, std:
                                                 const std::function<std::shared_ptr<const void>()>& make) const {
   return structure_->derived(reversed_).get(type, key, make);
 }
+
+std::string to_string(const Graph& graph) {
+  std::string text = graph.is_bipartite()
+                         ? fmt::format("graph(sources={}, destinations={}", graph.num_src(), graph.num_dst())
+                         : fmt::format("graph(nodes={}", graph.num_nodes());
+  text += fmt::format(", edges={}", graph.num_edges());
+  if (graph.num_edge_types() > 0) text += fmt::format(", edge_types={}", graph.num_edge_types());
+  if (graph.num_graphs() != 1) text += fmt::format(", graphs={}", graph.num_graphs());
+  constexpr std::int64_t most_edges = 8;
+  const CooView edges = graph.coo();
+  for (std::size_t e = 0; e < static_cast<std::size_t>(std::min(graph.num_edges(), most_edges)); ++e) {
+    text += fmt::format(", {}->{}", edges.src[e], edges.dst[e]);
+  }
+  return text + (graph.num_edges() > most_edges ? ", ...)" : ")");
+}
+
+std::ostream& operator<<(std::ostream& stream, const Graph& graph) { return stream << to_string(graph); }
 
 }  // namespace bough

@@ -3,8 +3,8 @@
 #include <cstdint>
 
 #include "bough/core/bfloat16.h"
-#include "bough/core/host_device.h"
 #include "bough/core/random.h"
+#include "bough/detail/host_device.h"
 
 /// The tensors of graph attention as kernels of every backend see them.
 namespace bough {

@@ -333,15 +333,15 @@ class ColumnStates {
 
 /// The state of a row from those of its segments, in order.
 template <typename T>
-void merge_states(const mp::TraversalPlan::Hub& hub, bool forward, std::int64_t width, ColumnStates<T>& segments,
-                  const ColumnState<T>& row) {
+void merge_states(const mp::TraversalPlan::SplitRow& split_row, bool forward, std::int64_t width,
+                  ColumnStates<T>& segments, const ColumnState<T>& row) {
   for (std::int64_t column = 0; column < width; ++column) {
     T largest = -std::numeric_limits<T>::infinity();
     T sum = 0;
-    for (std::int64_t i = 0; i < hub.segments; ++i)
-      largest = std::max(largest, segments[hub.first_segment + i].row_max[column]);
-    for (std::int64_t i = 0; i < hub.segments; ++i) {
-      const ColumnState<T> part = segments[hub.first_segment + i];
+    for (std::int64_t i = 0; i < split_row.segments; ++i)
+      largest = std::max(largest, segments[split_row.first_segment + i].row_max[column]);
+    for (std::int64_t i = 0; i < split_row.segments; ++i) {
+      const ColumnState<T> part = segments[split_row.first_segment + i];
       sum += forward ? part.row_sum[column] * std::exp(part.row_max[column] - finite_row_max(largest))
                      : part.row_sum[column];
     }
@@ -357,31 +357,33 @@ void run_softmax(const SoftmaxTask<T>& task, const mp::TraversalPlan& plan) {
   const Shape row{width};
   const mp::FeatureLayout layout = mp::broadcast_layout(row, std::span(&row, 1));
   mp::Schedule schedule = mp::make_schedule(plan, layout, layout.operands[0]);
-  schedule.split = !plan.hubs.empty();  // always: hubs are measured by segments, then written
-  schedule.blocks.resize(1);            // the loops take all columns at once
+  schedule.split = !plan.split_rows.empty();  // always: split rows are measured by segments, then written
+  schedule.blocks.resize(1);                  // the loops take all columns at once
 
   ColumnStates<T> segments(plan.segments(), width);
-  ColumnStates<T> hubs(static_cast<std::int64_t>(plan.hubs.size()), width);
-  const auto edges_of = [&](const mp::TraversalPlan::Hub& hub, std::int64_t segment) {
+  ColumnStates<T> split_rows(static_cast<std::int64_t>(plan.split_rows.size()), width);
+  const auto edges_of = [&](const mp::TraversalPlan::SplitRow& split_row, std::int64_t segment) {
     const std::int64_t begin =
-        task.edges.offsets[hub.row] + (segment - hub.first_segment) * mp::TraversalPlan::segment_edges;
-    return SoftmaxSegment{begin, std::min(task.edges.offsets[hub.row + 1], begin + mp::TraversalPlan::segment_edges)};
+        task.edges.offsets[split_row.row] + (segment - split_row.first_segment) * mp::TraversalPlan::segment_edges;
+    return SoftmaxSegment{begin,
+                          std::min(task.edges.offsets[split_row.row + 1], begin + mp::TraversalPlan::segment_edges)};
   };
   mp::traverse(
       plan, schedule,
       {.rows = [&](std::int64_t begin, std::int64_t end, const mp::FeatureBlock&) { run_rows(task, begin, end); },
        .segment =
-           [&](const mp::TraversalPlan::Hub& hub, std::int64_t segment, const mp::FeatureBlock&) {
-             run_segment(task, edges_of(hub, segment), SoftmaxStep::measure, segments[segment]);
+           [&](const mp::TraversalPlan::SplitRow& split_row, std::int64_t segment, const mp::FeatureBlock&) {
+             run_segment(task, edges_of(split_row, segment), SoftmaxStep::measure, segments[segment]);
            },
        .merge =
-           [&](const mp::TraversalPlan::Hub& hub, const mp::FeatureBlock&) {
-             merge_states(hub, task.forward(), width, segments, hubs[&hub - plan.hubs.data()]);
+           [&](const mp::TraversalPlan::SplitRow& split_row, const mp::FeatureBlock&) {
+             merge_states(split_row, task.forward(), width, segments, split_rows[&split_row - plan.split_rows.data()]);
            }});
   parallel_chunks(plan.segments(), schedule.pieces_per_task, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t segment = begin; segment < end; ++segment) {
-      const std::int32_t hub = plan.hub_of_segment[static_cast<std::size_t>(segment)];
-      run_segment(task, edges_of(plan.hubs[static_cast<std::size_t>(hub)], segment), SoftmaxStep::write, hubs[hub]);
+      const std::int32_t split_row = plan.split_row_of_segment[static_cast<std::size_t>(segment)];
+      run_segment(task, edges_of(plan.split_rows[static_cast<std::size_t>(split_row)], segment), SoftmaxStep::write,
+                  split_rows[split_row]);
     }
   });
 }

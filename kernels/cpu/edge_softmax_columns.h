@@ -4,7 +4,7 @@
 #include <limits>
 #include <vector>
 
-#include "bough/mp/adjacency.h"
+#include "bough/detail/mp/adjacency.h"
 #include "kernels/views.h"
 
 /// What edge_softmax.cpp hands to the part of it that is compiled for every instruction set.

@@ -1,6 +1,6 @@
 #include "kernels/cpu/gsddmm.h"
 
-#include "bough/mp/row_reduction.h"
+#include "bough/detail/mp/row_reduction.h"
 
 namespace bough {
 

@@ -3,7 +3,7 @@
 #include <type_traits>
 
 #include "bough/core/parallel.h"
-#include "bough/mp/prefetch.h"
+#include "bough/detail/mp/prefetch.h"
 #include "kernels/cpu/gsddmm.h"
 
 #undef HWY_TARGET_INCLUDE

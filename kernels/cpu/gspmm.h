@@ -1,7 +1,7 @@
 #pragma once
 
-#include "bough/mp/plan.h"
-#include "bough/mp/row_reduction.h"
+#include "bough/detail/mp/row_reduction.h"
+#include "bough/detail/mp/traversal_plan.h"
 #include "kernels/cpu/message_dispatch.h"
 #include "kernels/on_device.h"
 #include "kernels/plan/shared_rows.h"

@@ -6,7 +6,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "bough/mp/prefetch.h"
+#include "bough/detail/mp/prefetch.h"
 #include "kernels/cpu/gspmm.h"
 #include "kernels/plan/shared_rows.h"
 #include "kernels/scratch.h"
@@ -274,14 +274,14 @@ class RowByRowReduction {
   void run() const {
     mp::Schedule schedule =
         mp::make_schedule(plan_, *arguments_.message.layout, arguments_.message.result(), arguments_.strategy);
-    schedule.split = !plan_.hubs.empty();
+    schedule.split = !plan_.split_rows.empty();
     mp::traverse(plan_, schedule,
                  {.rows = [&](std::int64_t begin, std::int64_t end,
                               const mp::FeatureBlock& block) { reduce_rows(begin, end, block); },
-                  .segment = [&](const mp::TraversalPlan::Hub& hub, std::int64_t segment,
-                                 const mp::FeatureBlock& block) { reduce_segment(hub, segment, block); },
-                  .merge = [&](const mp::TraversalPlan::Hub& hub,
-                               const mp::FeatureBlock& block) { merge_segments(hub, block); }});
+                  .segment = [&](const mp::TraversalPlan::SplitRow& split_row, std::int64_t segment,
+                                 const mp::FeatureBlock& block) { reduce_segment(split_row, segment, block); },
+                  .merge = [&](const mp::TraversalPlan::SplitRow& split_row,
+                               const mp::FeatureBlock& block) { merge_segments(split_row, block); }});
   }
 
  private:
@@ -294,24 +294,25 @@ class RowByRowReduction {
     combine_block(lists, begin, end - begin, block);
   }
 
-  void reduce_segment(const mp::TraversalPlan::Hub& hub, std::int64_t segment, const mp::FeatureBlock& block) const {
+  void reduce_segment(const mp::TraversalPlan::SplitRow& split_row, std::int64_t segment,
+                      const mp::FeatureBlock& block) const {
     constexpr std::int64_t most = mp::TraversalPlan::segment_edges;
-    const std::int64_t begin = arguments_.edges.offsets[hub.row] + (segment - hub.first_segment) * most;
-    const std::int64_t offsets[] = {begin, std::min(begin + most, arguments_.edges.offsets[hub.row + 1])};
+    const std::int64_t begin = arguments_.edges.offsets[split_row.row] + (segment - split_row.first_segment) * most;
+    const std::int64_t offsets[] = {begin, std::min(begin + most, arguments_.edges.offsets[split_row.row + 1])};
     CopyLists<T> list = lists_;
     list.offsets = offsets;
     list.results = segments_.data() + segment * list.stride;
     combine_block(list, not_final, 1, block);
   }
 
-  void merge_segments(const mp::TraversalPlan::Hub& hub, const mp::FeatureBlock& block) const {
-    const std::int64_t offsets[] = {hub.first_segment, hub.first_segment + hub.segments};
+  void merge_segments(const mp::TraversalPlan::SplitRow& split_row, const mp::FeatureBlock& block) const {
+    const std::int64_t offsets[] = {split_row.first_segment, split_row.first_segment + split_row.segments};
     CopyLists<T> list = lists_;
     list.offsets = offsets;
     list.parts = nullptr;
     list.rows = segments_.data();
-    list.results = arguments_.results.row(hub.row).values;
-    combine_block(list, hub.row, 1, block);
+    list.results = arguments_.results.row(split_row.row).values;
+    combine_block(list, split_row.row, 1, block);
   }
 
   /// As the first row of results that are parts of one.

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "bough/mp/adjacency.h"
-#include "bough/mp/plan.h"
+#include "bough/detail/mp/adjacency.h"
+#include "bough/detail/mp/traversal_plan.h"
 #include "kernels/on_device.h"
 #include "kernels/views.h"
 

@@ -1,4 +1,4 @@
-#include "bough/mp/instruction_set.h"
+#include "bough/detail/mp/instruction_set.h"
 
 namespace bough::mp {
 

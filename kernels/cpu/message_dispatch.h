@@ -3,7 +3,7 @@
 #include <tuple>
 #include <utility>
 
-#include "bough/mp/edge_kernel.h"
+#include "bough/detail/mp/edge_kernel.h"
 #include "bough/mp/operators.h"
 
 /// From run-time descriptions of messages to the templates in bough/mp: the one place where operators, broadcasting and

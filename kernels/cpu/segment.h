@@ -1,6 +1,6 @@
 #pragma once
 
-#include "bough/mp/adjacency.h"
+#include "bough/detail/mp/adjacency.h"
 #include "kernels/on_device.h"
 #include "kernels/views.h"
 

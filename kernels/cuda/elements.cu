@@ -56,7 +56,7 @@ void cast(Cuda gpu, DType from_type, const void* from, DType to_type, void* to, 
 void compare(Cuda gpu, Comparison comparison, const BroadcastPlan<2>& plan, DType type, const void* a, const void* b,
              bool* result) {
   cuda::Queue queue(gpu.device);
-  visit_computed("compare", type, [&]<typename T>(TypeTag<T>) {
+  visit_all_but_bfloat16("compare", type, [&]<typename T>(TypeTag<T>) {
     simt::binary(queue, scalar::Compare{comparison}, plan, static_cast<const T*>(a), static_cast<const T*>(b), result);
   });
 }

@@ -2,7 +2,7 @@
 
 #include <type_traits>
 
-#include "bough/core/host_device.h"
+#include "bough/detail/host_device.h"
 
 namespace bough {
 

@@ -5,7 +5,7 @@
 #include <type_traits>
 
 #include "bough/core/bfloat16.h"
-#include "bough/core/host_device.h"
+#include "bough/detail/host_device.h"
 
 namespace bough::scalar {
 

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "bough/core/host_device.h"
+#include "bough/detail/host_device.h"
 
 namespace bough {
 

@@ -5,7 +5,7 @@
 
 #include <ranges>
 
-#include "bough/mp/adjacency.h"
+#include "bough/detail/mp/adjacency.h"
 #include "bough/ops/gsddmm.h"
 #include "bough/ops/gspmm.h"
 #include "kernels/mp/general_path.h"

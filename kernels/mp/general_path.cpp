@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "bough/autograd/autograd.h"
-#include "bough/mp/features.h"
+#include "bough/detail/mp/features.h"
 #include "bough/mp/frame.h"
 #include "bough/ops/arrange.h"
 #include "kernels/mp/selection.h"
@@ -24,14 +24,14 @@ std::vector<Tensor> cut_rows(const Tensor& values, const std::vector<std::int64_
     begin += size;
   }
   // y0, y1, ... = consecutive rows of x:  dx = [dy0, dy1, ...]
-  return record({.name = "cut_rows",
-                 .inputs = {values},
-                 .backward = [count = sizes.size()](const BackwardCall& call) -> Gradients {
-                   std::vector<Tensor> gradients;
-                   for (std::size_t i = 0; i < count; ++i) gradients.push_back(call.gradient(i));
-                   return {concatenate(gradients, 0)};
-                 }},
-                std::move(blocks));
+  return autograd::record({.name = "cut_rows",
+                           .inputs = {values},
+                           .backward = [count = sizes.size()](const BackwardCall& call) -> Gradients {
+                             std::vector<Tensor> gradients;
+                             for (std::size_t i = 0; i < count; ++i) gradients.push_back(call.gradient(i));
+                             return {concatenate(gradients, 0)};
+                           }},
+                          std::move(blocks));
 }
 
 /// Cuts every field into the blocks of the buckets.

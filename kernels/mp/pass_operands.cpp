@@ -1,4 +1,4 @@
-#include "bough/mp/pass_operands.h"
+#include "bough/detail/mp/pass_operands.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "bough/mp/waiting_messages.h"
+#include "bough/detail/mp/waiting_messages.h"
 
 #include <fmt/format.h>
 

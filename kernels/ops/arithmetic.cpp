@@ -14,77 +14,77 @@ namespace {
 Tensor extreme(const char* where_, BinaryFunction function, Tensor (*takes_a)(const Tensor&, const Tensor&),
                const Tensor& a, const Tensor& b) {
   Tensor y = binary_values(where_, function, a, b);
-  if (!should_record({a, b})) return y;
-  return record({.name = where_,
-                 .inputs = {a, b},
-                 .saved = {takes_a(a, b)},
-                 .backward = [from_a = a.shape(), from_b = b.shape()](const BackwardCall& call) -> Gradients {
-                   const Tensor &from_first = call.saved(0), &dy = call.gradient();
-                   Gradients gradients(2);
-                   if (call.needs(0)) gradients[0] = sum_to_shape(where(from_first, dy, 0), from_a);
-                   if (call.needs(1)) gradients[1] = sum_to_shape(where(from_first, 0, dy), from_b);
-                   return gradients;
-                 }},
-                y);
+  if (!autograd::should_record({a, b})) return y;
+  return autograd::record({.name = where_,
+                           .inputs = {a, b},
+                           .saved = {takes_a(a, b)},
+                           .backward = [from_a = a.shape(), from_b = b.shape()](const BackwardCall& call) -> Gradients {
+                             const Tensor &from_first = call.saved(0), &dy = call.gradient();
+                             Gradients gradients(2);
+                             if (call.needs(0)) gradients[0] = sum_to_shape(where(from_first, dy, 0), from_a);
+                             if (call.needs(1)) gradients[1] = sum_to_shape(where(from_first, 0, dy), from_b);
+                             return gradients;
+                           }},
+                          y);
 }
 
 }  // namespace
 
 Tensor add(const Tensor& a, const Tensor& b) {
   // y = a + b:  da = dy, db = dy
-  return record({.name = "add",
-                 .inputs = {a, b},
-                 .backward = [from_a = a.shape(), from_b = b.shape()](const BackwardCall& call) -> Gradients {
-                   Gradients gradients(2);
-                   if (call.needs(0)) gradients[0] = sum_to_shape(call.gradient(), from_a);
-                   if (call.needs(1)) gradients[1] = sum_to_shape(call.gradient(), from_b);
-                   return gradients;
-                 }},
-                binary_values("add", BinaryFunction::add, a, b));
+  return autograd::record({.name = "add",
+                           .inputs = {a, b},
+                           .backward = [from_a = a.shape(), from_b = b.shape()](const BackwardCall& call) -> Gradients {
+                             Gradients gradients(2);
+                             if (call.needs(0)) gradients[0] = sum_to_shape(call.gradient(), from_a);
+                             if (call.needs(1)) gradients[1] = sum_to_shape(call.gradient(), from_b);
+                             return gradients;
+                           }},
+                          binary_values("add", BinaryFunction::add, a, b));
 }
 
 Tensor sub(const Tensor& a, const Tensor& b) {
   // y = a - b:  da = dy, db = -dy
-  return record({.name = "sub",
-                 .inputs = {a, b},
-                 .backward = [from_a = a.shape(), from_b = b.shape()](const BackwardCall& call) -> Gradients {
-                   Gradients gradients(2);
-                   if (call.needs(0)) gradients[0] = sum_to_shape(call.gradient(), from_a);
-                   if (call.needs(1)) gradients[1] = neg(sum_to_shape(call.gradient(), from_b));
-                   return gradients;
-                 }},
-                binary_values("sub", BinaryFunction::sub, a, b));
+  return autograd::record({.name = "sub",
+                           .inputs = {a, b},
+                           .backward = [from_a = a.shape(), from_b = b.shape()](const BackwardCall& call) -> Gradients {
+                             Gradients gradients(2);
+                             if (call.needs(0)) gradients[0] = sum_to_shape(call.gradient(), from_a);
+                             if (call.needs(1)) gradients[1] = neg(sum_to_shape(call.gradient(), from_b));
+                             return gradients;
+                           }},
+                          binary_values("sub", BinaryFunction::sub, a, b));
 }
 
 Tensor mul(const Tensor& a, const Tensor& b) {
   // y = a b:  da = b dy, db = a dy
-  return record({.name = "mul",
-                 .inputs = {a, b},
-                 .saved = {b.requires_grad() ? a : Tensor(), a.requires_grad() ? b : Tensor()},
-                 .backward = [from_a = a.shape(), from_b = b.shape()](const BackwardCall& call) -> Gradients {
-                   const Tensor& dy = call.gradient();
-                   Gradients gradients(2);
-                   if (call.needs(0)) gradients[0] = sum_to_shape(mul(dy, call.saved(1)), from_a);
-                   if (call.needs(1)) gradients[1] = sum_to_shape(mul(dy, call.saved(0)), from_b);
-                   return gradients;
-                 }},
-                binary_values("mul", BinaryFunction::mul, a, b));
+  return autograd::record({.name = "mul",
+                           .inputs = {a, b},
+                           .saved = {b.requires_grad() ? a : Tensor(), a.requires_grad() ? b : Tensor()},
+                           .backward = [from_a = a.shape(), from_b = b.shape()](const BackwardCall& call) -> Gradients {
+                             const Tensor& dy = call.gradient();
+                             Gradients gradients(2);
+                             if (call.needs(0)) gradients[0] = sum_to_shape(mul(dy, call.saved(1)), from_a);
+                             if (call.needs(1)) gradients[1] = sum_to_shape(mul(dy, call.saved(0)), from_b);
+                             return gradients;
+                           }},
+                          binary_values("mul", BinaryFunction::mul, a, b));
 }
 
 Tensor div(const Tensor& a, const Tensor& b) {
   Tensor y = binary_values("div", BinaryFunction::div, a, b);
   // y = a / b:  da = dy / b, db = -y dy / b
-  return record({.name = "div",
-                 .inputs = {a, b},
-                 .saved = {b, b.requires_grad() ? y : Tensor()},
-                 .backward = [from_a = a.shape(), from_b = b.shape()](const BackwardCall& call) -> Gradients {
-                   const Tensor quotient = div(call.gradient(), call.saved(0));
-                   Gradients gradients(2);
-                   if (call.needs(0)) gradients[0] = sum_to_shape(quotient, from_a);
-                   if (call.needs(1)) gradients[1] = neg(sum_to_shape(mul(quotient, call.saved(1)), from_b));
-                   return gradients;
-                 }},
-                y);
+  return autograd::record({.name = "div",
+                           .inputs = {a, b},
+                           .saved = {b, b.requires_grad() ? y : Tensor()},
+                           .backward = [from_a = a.shape(), from_b = b.shape()](const BackwardCall& call) -> Gradients {
+                             const Tensor quotient = div(call.gradient(), call.saved(0));
+                             Gradients gradients(2);
+                             if (call.needs(0)) gradients[0] = sum_to_shape(quotient, from_a);
+                             if (call.needs(1)) gradients[1] = neg(sum_to_shape(mul(quotient, call.saved(1)), from_b));
+                             return gradients;
+                           }},
+                          y);
 }
 
 Tensor add(const Tensor& a, double b) { return add(a, number_like("add", b, a)); }

@@ -130,17 +130,17 @@ Tensor concatenate(const std::vector<Tensor>& tensors, int axis) {
   }
   const std::vector<AxisPart> parts = consecutive_parts("concatenate", axis, sizes);
   // y = [x0, x1, ...]:  dx_i = the part of dy that x_i became
-  return record({.name = "concatenate",
-                 .inputs = tensors,
-                 .backward =
-                     [parts](const BackwardCall& call) {
-                       Gradients gradients(parts.size());
-                       for (std::size_t i = 0; i < parts.size(); ++i) {
-                         if (call.needs(i)) gradients[i] = part_of(call.gradient(), parts[i]);
-                       }
-                       return gradients;
-                     }},
-                joined(tensors, parts));
+  return autograd::record({.name = "concatenate",
+                           .inputs = tensors,
+                           .backward =
+                               [parts](const BackwardCall& call) {
+                                 Gradients gradients(parts.size());
+                                 for (std::size_t i = 0; i < parts.size(); ++i) {
+                                   if (call.needs(i)) gradients[i] = part_of(call.gradient(), parts[i]);
+                                 }
+                                 return gradients;
+                               }},
+                          joined(tensors, parts));
 }
 
 Tensor stack(const std::vector<Tensor>& tensors, int axis) {
@@ -171,14 +171,14 @@ Tensor slice(const Tensor& x, int axis, std::int64_t begin, std::int64_t end, st
   const AxisPart part{
       .axis = axis, .begin = first, .extent = count, .step = std::min(step, std::max<std::int64_t>(extent, 1))};
   // y = x[begin:end:step]:  dx = dy there, 0 elsewhere
-  return record({.name = "slice",
-                 .inputs = {x},
-                 .backward = [part, shape = x.shape()](const BackwardCall& call) -> Gradients {
-                   Tensor dx = zeros(shape, call.gradient().dtype(), call.gradient().device());
-                   copy_to_part(call.gradient(), part, dx);
-                   return {dx};
-                 }},
-                part_of(x, part));
+  return autograd::record({.name = "slice",
+                           .inputs = {x},
+                           .backward = [part, shape = x.shape()](const BackwardCall& call) -> Gradients {
+                             Tensor dx = zeros(shape, call.gradient().dtype(), call.gradient().device());
+                             copy_to_part(call.gradient(), part, dx);
+                             return {dx};
+                           }},
+                          part_of(x, part));
 }
 
 std::vector<Tensor> split(const Tensor& x, int axis, const std::vector<std::int64_t>& sizes) {
@@ -199,14 +199,14 @@ std::vector<Tensor> split(const Tensor& x, int axis, const std::vector<std::int6
   std::vector<Tensor> pieces;
   for (const AxisPart& part : parts) pieces.push_back(part_of(x, part));
   // y0, y1, ... = parts of x:  dx = [dy0, dy1, ...]
-  return record({.name = "split",
-                 .inputs = {x},
-                 .backward = [parts](const BackwardCall& call) -> Gradients {
-                   std::vector<Tensor> gradients;
-                   for (std::size_t i = 0; i < parts.size(); ++i) gradients.push_back(call.gradient(i));
-                   return {joined(gradients, parts)};
-                 }},
-                std::move(pieces));
+  return autograd::record({.name = "split",
+                           .inputs = {x},
+                           .backward = [parts](const BackwardCall& call) -> Gradients {
+                             std::vector<Tensor> gradients;
+                             for (std::size_t i = 0; i < parts.size(); ++i) gradients.push_back(call.gradient(i));
+                             return {joined(gradients, parts)};
+                           }},
+                          std::move(pieces));
 }
 
 Tensor repeat(const Tensor& x, int axis, std::int64_t times) {
@@ -236,7 +236,7 @@ Tensor permute(const Tensor& x, const std::vector<int>& axes) {
         "permute", fmt::format("[{}] does not name each axis of {} once", fmt::join(axes, ", "), to_string(x.shape())));
   }
   // y = x with its axes in another order:  dx = dy with the order undone
-  return record(
+  return autograd::record(
       {.name = "permute",
        .inputs = {x},
        .backward = [inverse](const BackwardCall& call) -> Gradients { return {permuted(call.gradient(), inverse)}; }},

@@ -20,7 +20,7 @@ Tensor cast(const Tensor& x, DType dtype) {
   });
   if (!is_floating(dtype)) return y;
   // y = x in another precision:  dx = dy in that of x
-  return record(
+  return autograd::record(
       {.name = "cast",
        .inputs = {x},
        .backward = [from = x.dtype()](const BackwardCall& call) -> Gradients { return {cast(call.gradient(), from)}; }},

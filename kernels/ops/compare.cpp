@@ -61,17 +61,17 @@ Tensor where(const Tensor& mask, const Tensor& a, const Tensor& b) {
            device_data<T>(a), device_data<T>(b), device_data<T>(y));
   });
   // y = mask ? a : b:  da = mask ? dy : 0, db = mask ? 0 : dy
-  return record({.name = "where",
-                 .inputs = {a, b},
-                 .saved = {mask},
-                 .backward = [from_a = a.shape(), from_b = b.shape()](const BackwardCall& call) -> Gradients {
-                   const Tensor &chosen = call.saved(0), &dy = call.gradient();
-                   Gradients gradients(2);
-                   if (call.needs(0)) gradients[0] = sum_to_shape(where(chosen, dy, 0), from_a);
-                   if (call.needs(1)) gradients[1] = sum_to_shape(where(chosen, 0, dy), from_b);
-                   return gradients;
-                 }},
-                y);
+  return autograd::record({.name = "where",
+                           .inputs = {a, b},
+                           .saved = {mask},
+                           .backward = [from_a = a.shape(), from_b = b.shape()](const BackwardCall& call) -> Gradients {
+                             const Tensor &chosen = call.saved(0), &dy = call.gradient();
+                             Gradients gradients(2);
+                             if (call.needs(0)) gradients[0] = sum_to_shape(where(chosen, dy, 0), from_a);
+                             if (call.needs(1)) gradients[1] = sum_to_shape(where(chosen, 0, dy), from_b);
+                             return gradients;
+                           }},
+                          y);
 }
 
 Tensor where(const Tensor& mask, const Tensor& a, double b) { return where(mask, a, number_like("where", b, a)); }

@@ -142,19 +142,19 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& targets, const CrossEnt
   });
 
   // loss = log sum exp x - q . x for each row:  dx = (softmax(x) - q) * dloss
-  return record({.name = "cross_entropy",
-                 .inputs = {logits},
-                 .saved = {logits, classes, normalizers},
-                 .backward = [aim, scale](const BackwardCall& call) -> Gradients {
-                   Tensor dx = empty_like(call.saved(0));
-                   on_any_device("cross_entropy", dx, [&]<typename T>(auto backend, TypeTag<T>) {
-                     scores_gradient(backend, score_rows<T>(call.saved(0), call.saved(1)), aim(call.saved(1)),
-                                     rows_of<T>(call.saved(2)), device_span<T>(call.gradient()), scale,
-                                     last_axis_rows<T>(dx));
-                   });
-                   return {dx};
-                 }},
-                loss);
+  return autograd::record({.name = "cross_entropy",
+                           .inputs = {logits},
+                           .saved = {logits, classes, normalizers},
+                           .backward = [aim, scale](const BackwardCall& call) -> Gradients {
+                             Tensor dx = empty_like(call.saved(0));
+                             on_any_device("cross_entropy", dx, [&]<typename T>(auto backend, TypeTag<T>) {
+                               scores_gradient(backend, score_rows<T>(call.saved(0), call.saved(1)), aim(call.saved(1)),
+                                               rows_of<T>(call.saved(2)), device_span<T>(call.gradient()), scale,
+                                               last_axis_rows<T>(dx));
+                             });
+                             return {dx};
+                           }},
+                          loss);
 }
 
 }  // namespace bough

@@ -27,12 +27,12 @@ Tensor dropout(const Tensor& x, double p, const DropoutOptions& options) {
   if (!options.training || p == 0) return x;
   const RandomStream stream = (options.generator != nullptr ? *options.generator : default_generator()).next_stream();
   // y = x * mask / (1 - p):  dx = dy * mask / (1 - p)
-  return record({.name = "dropout",
-                 .inputs = {x},
-                 .backward = [p, stream](const BackwardCall& call) -> Gradients {
-                   return {dropped(call.gradient(), p, stream)};
-                 }},
-                dropped(x, p, stream));
+  return autograd::record({.name = "dropout",
+                           .inputs = {x},
+                           .backward = [p, stream](const BackwardCall& call) -> Gradients {
+                             return {dropped(call.gradient(), p, stream)};
+                           }},
+                          dropped(x, p, stream));
 }
 
 }  // namespace bough

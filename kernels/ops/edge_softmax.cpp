@@ -56,19 +56,19 @@ Tensor edge_softmax(const Graph& graph, const Tensor& scores, const EdgeSoftmaxO
   });
 
   // y = exp(x) / sum exp(x):  dx = y (dy - sum y dy)
-  return record({.name = "edge_softmax",
-                 .inputs = {scores},
-                 .saved = {weights},
-                 .backward = [graph, direction](const BackwardCall& call) -> Gradients {
-                   const Tensor& y = call.saved(0);
-                   Tensor dx = empty_like(y);
-                   on_any_device("edge_softmax", y, [&]<typename T>(auto backend, TypeTag<T>) {
-                     score_gradient(backend, graph, direction, rows_of<T>(y), rows_of<T>(call.gradient()),
-                                    rows_of<T>(dx));
-                   });
-                   return {dx};
-                 }},
-                weights);
+  return autograd::record({.name = "edge_softmax",
+                           .inputs = {scores},
+                           .saved = {weights},
+                           .backward = [graph, direction](const BackwardCall& call) -> Gradients {
+                             const Tensor& y = call.saved(0);
+                             Tensor dx = empty_like(y);
+                             on_any_device("edge_softmax", y, [&]<typename T>(auto backend, TypeTag<T>) {
+                               score_gradient(backend, graph, direction, rows_of<T>(y), rows_of<T>(call.gradient()),
+                                              rows_of<T>(dx));
+                             });
+                             return {dx};
+                           }},
+                          weights);
 }
 
 }  // namespace bough

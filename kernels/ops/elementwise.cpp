@@ -63,19 +63,19 @@ Tensor unary_operation(const char* where, UnaryFunction function, const Tensor& 
   on_any_device(where, x, [&]<typename T>(auto backend, TypeTag<T>) {
     unary(backend, function, parameters, device_data<T>(x), device_data<T>(y), x.elements());
   });
-  return record({.name = where,
-                 .inputs = {x},
-                 .saved = {saves_result(function) ? y : x},
-                 .backward = [where, function, parameters](const BackwardCall& call) -> Gradients {
-                   const Tensor &saved = call.saved(0), &dy = call.gradient();
-                   Tensor dx = empty_like(dy);
-                   on_any_device(where, dy, [&]<typename T>(auto backend, TypeTag<T>) {
-                     unary_gradient(backend, function, parameters, device_data<T>(saved), device_data<T>(dy),
-                                    device_data<T>(dx), dy.elements());
-                   });
-                   return {dx};
-                 }},
-                y);
+  return autograd::record({.name = where,
+                           .inputs = {x},
+                           .saved = {saves_result(function) ? y : x},
+                           .backward = [where, function, parameters](const BackwardCall& call) -> Gradients {
+                             const Tensor &saved = call.saved(0), &dy = call.gradient();
+                             Tensor dx = empty_like(dy);
+                             on_any_device(where, dy, [&]<typename T>(auto backend, TypeTag<T>) {
+                               unary_gradient(backend, function, parameters, device_data<T>(saved), device_data<T>(dy),
+                                              device_data<T>(dx), dy.elements());
+                             });
+                             return {dx};
+                           }},
+                          y);
 }
 
 }  // namespace bough

@@ -13,7 +13,7 @@
 namespace bough {
 namespace {
 
-void require_table(const Tensor& table, const Tensor& index, const EmbeddingOptions& options) {
+void require_table(const Tensor& table, const Tensor& index, const EmbeddingLookupOptions& options) {
   require_integers("embedding", "the index", index);
   require_same_device("embedding", {table, index});
   if (!is_floating(table.dtype())) {
@@ -33,7 +33,7 @@ void require_table(const Tensor& table, const Tensor& index, const EmbeddingOpti
 
 }  // namespace
 
-Tensor embedding(const Tensor& table, const Tensor& index, const EmbeddingOptions& options) {
+Tensor embedding(const Tensor& table, const Tensor& index, const EmbeddingLookupOptions& options) {
   require_table(table, index, options);
   std::vector<std::int64_t> extents(index.shape().begin(), index.shape().end());
   extents.insert(extents.end(), table.shape().begin() + 1, table.shape().end());
@@ -41,20 +41,20 @@ Tensor embedding(const Tensor& table, const Tensor& index, const EmbeddingOption
   const Tensor rows = gather_rows(table.detach(), flat).reshape(Shape(extents));
 
   // y[i] = table[index[i]]:  dtable[r] = sum of dy[i] over index[i] = r
-  return record({.name = "embedding",
-                 .inputs = {table},
-                 .saved = {flat},
-                 .backward = [options, shape = table.shape()](const BackwardCall& call) -> Gradients {
-                   const Tensor dy = call.gradient().reshape(shape.with(0, call.saved(0).size(0)));
-                   const auto sums = [&](auto sum) {
-                     return sum("embedding", dy, call.saved(0), shape[0], options.padding_index);
-                   };
-                   require_rows_still_in_range("embedding", call.saved(0), shape[0]);
-                   const bool on_cpu = dy.device().kind == Device::Kind::cpu;
-                   if (options.sparse_gradient && on_cpu) return {sums(sum_occurring_rows)};
-                   return {sums(sum_rows_by_index)};
-                 }},
-                rows);
+  return autograd::record({.name = "embedding",
+                           .inputs = {table},
+                           .saved = {flat},
+                           .backward = [options, shape = table.shape()](const BackwardCall& call) -> Gradients {
+                             const Tensor dy = call.gradient().reshape(shape.with(0, call.saved(0).size(0)));
+                             const auto sums = [&](auto sum) {
+                               return sum("embedding", dy, call.saved(0), shape[0], options.padding_index);
+                             };
+                             require_rows_still_in_range("embedding", call.saved(0), shape[0]);
+                             const bool on_cpu = dy.device().kind == Device::Kind::cpu;
+                             if (options.sparse_gradient && on_cpu) return {sums(sum_occurring_rows)};
+                             return {sums(sum_rows_by_index)};
+                           }},
+                          rows);
 }
 
 }  // namespace bough

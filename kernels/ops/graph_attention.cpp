@@ -265,28 +265,29 @@ Tensor fused_attention(const AttentionCall& call, const AttentionTensors& tensor
   std::vector<Tensor> saved = tensors.defined();
   saved.push_back(result.out);
   saved.push_back(result.log_sum);
-  return record({.name = "graph_attention",
-                 .inputs = tensors.defined(),
-                 .saved = saved,
-                 .backward =
-                     [call, present](const BackwardCall& backward) {
-                       std::vector<Tensor> kept;
-                       std::array<bool, AttentionTensors::count> wanted{};
-                       for (std::size_t i = 0; i < AttentionTensors::count; ++i) {
-                         if (!present[i]) continue;
-                         wanted[i] = backward.needs(kept.size());
-                         kept.push_back(backward.saved(kept.size()));
-                       }
-                       const AttentionResult saved_result{backward.saved(kept.size()), backward.saved(kept.size() + 1)};
-                       AttentionTensors gradients = attend_backward(call, AttentionTensors::from(kept, present),
-                                                                    saved_result, backward.gradient(), wanted);
-                       Gradients in_order;
-                       for (std::size_t i = 0; i < AttentionTensors::count; ++i) {
-                         if (present[i]) in_order.push_back(*gradients.all()[i]);
-                       }
-                       return in_order;
-                     }},
-                result.out);
+  return autograd::record(
+      {.name = "graph_attention",
+       .inputs = tensors.defined(),
+       .saved = saved,
+       .backward =
+           [call, present](const BackwardCall& backward) {
+             std::vector<Tensor> kept;
+             std::array<bool, AttentionTensors::count> wanted{};
+             for (std::size_t i = 0; i < AttentionTensors::count; ++i) {
+               if (!present[i]) continue;
+               wanted[i] = backward.needs(kept.size());
+               kept.push_back(backward.saved(kept.size()));
+             }
+             const AttentionResult saved_result{backward.saved(kept.size()), backward.saved(kept.size() + 1)};
+             AttentionTensors gradients = attend_backward(call, AttentionTensors::from(kept, present), saved_result,
+                                                          backward.gradient(), wanted);
+             Gradients in_order;
+             for (std::size_t i = 0; i < AttentionTensors::count; ++i) {
+               if (present[i]) in_order.push_back(*gradients.all()[i]);
+             }
+             return in_order;
+           }},
+      result.out);
 }
 
 }  // namespace

@@ -41,21 +41,21 @@ Tensor messages_of(const Graph& graph, const Message& message) {
 Tensor gsddmm(const Graph& graph, BinaryOp op, const Tensor& lhs, const Tensor& rhs, const GsddmmOptions& options) {
   const Message message = checked_message("gsddmm", graph, op, {lhs, options.lhs}, {rhs, options.rhs});
   Tensor result = messages_of(graph, message);
-  if (!should_record({message.lhs.tensor, message.rhs.tensor})) return result;
+  if (!autograd::should_record({message.lhs.tensor, message.rhs.tensor})) return result;
 
   const auto [saved_lhs, saved_rhs] = saved_operands(message);
-  return record({.name = "gsddmm",
-                 .inputs = {message.lhs.tensor, message.rhs.tensor},
-                 .saved = {saved_lhs, saved_rhs},
-                 .backward = [graph, kept = without_tensors(message)](const BackwardCall& call) -> Gradients {
-                   Message restored = kept;
-                   restored.lhs.tensor = call.saved(0);
-                   restored.rhs.tensor = call.saved(1);
-                   auto [dlhs, drhs] = operand_gradients(graph, restored, {{call.gradient(), Target::edge}},
-                                                         call.needs(0), call.needs(1));
-                   return {dlhs, drhs};
-                 }},
-                result);
+  return autograd::record({.name = "gsddmm",
+                           .inputs = {message.lhs.tensor, message.rhs.tensor},
+                           .saved = {saved_lhs, saved_rhs},
+                           .backward = [graph, kept = without_tensors(message)](const BackwardCall& call) -> Gradients {
+                             Message restored = kept;
+                             restored.lhs.tensor = call.saved(0);
+                             restored.rhs.tensor = call.saved(1);
+                             auto [dlhs, drhs] = operand_gradients(graph, restored, {{call.gradient(), Target::edge}},
+                                                                   call.needs(0), call.needs(1));
+                             return {dlhs, drhs};
+                           }},
+                          result);
 }
 
 }  // namespace bough

@@ -1,7 +1,7 @@
 #include "bough/ops/gspmm.h"
 
 #include "bough/autograd/autograd.h"
-#include "bough/mp/pass_operands.h"
+#include "bough/detail/mp/pass_operands.h"
 #include "bough/ops/gsddmm.h"
 #include "kernels/cpu/gspmm_product_gradient.h"
 #include "kernels/on_any_device.h"
@@ -116,7 +116,7 @@ MessageGradient message_gradient(const Graph& graph, const Message& message, Red
 Tensor gspmm(const Graph& graph, BinaryOp op, ReduceOp reduce, const Tensor& lhs, const Tensor& rhs,
              const GspmmOptions& options) {
   const Message message = checked_message("gspmm", graph, op, {lhs, options.lhs}, {rhs, options.rhs});
-  const bool recorded = should_record({message.lhs.tensor, message.rhs.tensor});
+  const bool recorded = autograd::should_record({message.lhs.tensor, message.rhs.tensor});
   const bool selects = reduce == ReduceOp::max || reduce == ReduceOp::min;
   Reduced reduced = reduced_messages(graph, message, reduce, options, recorded && selects);
   if (!recorded) return reduced.result;
@@ -126,19 +126,19 @@ Tensor gspmm(const Graph& graph, BinaryOp op, ReduceOp reduce, const Tensor& lhs
     saved_lhs = message.lhs.tensor;
     saved_rhs = message.rhs.tensor;
   }
-  return record({.name = "gspmm",
-                 .inputs = {message.lhs.tensor, message.rhs.tensor},
-                 .saved = {saved_lhs, saved_rhs, reduced.arg_indices},
-                 .backward = [graph, reduce, kept = without_tensors(message)](const BackwardCall& call) -> Gradients {
-                   Message restored = kept;
-                   restored.lhs.tensor = call.saved(0);
-                   restored.rhs.tensor = call.saved(1);
-                   const MessageGradient gradient =
-                       message_gradient(graph, restored, reduce, call.gradient(), call.saved(2));
-                   auto [dlhs, drhs] = operand_gradients(graph, restored, gradient, call.needs(0), call.needs(1));
-                   return {dlhs, drhs};
-                 }},
-                reduced.result);
+  return autograd::record(
+      {.name = "gspmm",
+       .inputs = {message.lhs.tensor, message.rhs.tensor},
+       .saved = {saved_lhs, saved_rhs, reduced.arg_indices},
+       .backward = [graph, reduce, kept = without_tensors(message)](const BackwardCall& call) -> Gradients {
+         Message restored = kept;
+         restored.lhs.tensor = call.saved(0);
+         restored.rhs.tensor = call.saved(1);
+         const MessageGradient gradient = message_gradient(graph, restored, reduce, call.gradient(), call.saved(2));
+         auto [dlhs, drhs] = operand_gradients(graph, restored, gradient, call.needs(0), call.needs(1));
+         return {dlhs, drhs};
+       }},
+      reduced.result);
 }
 
 }  // namespace bough

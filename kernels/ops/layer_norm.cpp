@@ -81,25 +81,25 @@ NormGradients norm_gradients(const char* where, const Tensor& x, const Tensor& w
 
 }  // namespace
 
-Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, const LayerNormOptions& options) {
-  const Parameters parameters = checked_parameters("layer_norm", x, weight, bias, options.epsilon);
+Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double epsilon) {
+  const Parameters parameters = checked_parameters("layer_norm", x, weight, bias, epsilon);
   Tensor y = empty_like(x), statistics = statistics_for(x);
   on_any_device("layer_norm", x, [&]<typename T>(auto backend, TypeTag<T>) {
     layer_norm<T>(backend, last_axis_rows<T>(x), nullptr, device_data<T>(parameters.weight),
-                  device_data<T>(parameters.bias), options.epsilon, nullptr, device_data<T>(y), rows_of<T>(statistics));
+                  device_data<T>(parameters.bias), epsilon, nullptr, device_data<T>(y), rows_of<T>(statistics));
   });
   // With n = (x - mean) / deviation, y = n * weight + bias and g = dy * weight:
   //   dx = (g - mean(g) - n * mean(g * n)) / deviation,  dweight = sum over rows of dy * n,  dbias = sum of dy
-  return record({.name = "layer_norm",
-                 .inputs = {x, weight, bias},
-                 .saved = {x, parameters.weight, statistics},
-                 .backward = [](const BackwardCall& call) -> Gradients {
-                   auto [dx, dweight, dbias] =
-                       norm_gradients("layer_norm", call.saved(0), call.saved(1), call.saved(2), call.gradient(), {},
-                                      call.needs(0), call.needs(1) || call.needs(2));
-                   return {dx, dweight, dbias};
-                 }},
-                y);
+  return autograd::record({.name = "layer_norm",
+                           .inputs = {x, weight, bias},
+                           .saved = {x, parameters.weight, statistics},
+                           .backward = [](const BackwardCall& call) -> Gradients {
+                             auto [dx, dweight, dbias] =
+                                 norm_gradients("layer_norm", call.saved(0), call.saved(1), call.saved(2),
+                                                call.gradient(), {}, call.needs(0), call.needs(1) || call.needs(2));
+                             return {dx, dweight, dbias};
+                           }},
+                          y);
 }
 
 SumAndNorm add_layer_norm(const Tensor& x, const Tensor& residual, const Tensor& weight, const Tensor& bias,
@@ -112,7 +112,7 @@ SumAndNorm add_layer_norm(const Tensor& x, const Tensor& residual, const Tensor&
                                  to_string(x.shape()), name_of(residual.dtype()), to_string(residual.shape())));
   }
   Tensor y = empty_like(x), statistics = statistics_for(x), sum;
-  if (options.keep_sum || should_record({x, residual, weight, bias})) sum = empty_like(x);
+  if (options.keep_sum || autograd::should_record({x, residual, weight, bias})) sum = empty_like(x);
   on_any_device("add_layer_norm", x, [&]<typename T>(auto backend, TypeTag<T>) {
     layer_norm<T>(backend, last_axis_rows<T>(x), device_data<T>(residual), device_data<T>(parameters.weight),
                   device_data<T>(parameters.bias), options.epsilon, sum.defined() ? device_data<T>(sum) : nullptr,
@@ -122,17 +122,17 @@ SumAndNorm add_layer_norm(const Tensor& x, const Tensor& residual, const Tensor&
   // s = x + residual, y = layer_norm(s):  dx = dresidual = ds + (what layer_norm gives for s)
   std::vector<Tensor> outputs{y};
   if (options.keep_sum) outputs.push_back(sum);
-  outputs = record({.name = "add_layer_norm",
-                    .inputs = {x, residual, weight, bias},
-                    .saved = {sum, parameters.weight, statistics},
-                    .backward = [keep_sum = options.keep_sum](const BackwardCall& call) -> Gradients {
-                      auto [ds, dweight, dbias] =
-                          norm_gradients("add_layer_norm", call.saved(0), call.saved(1), call.saved(2),
-                                         call.gradient(0), keep_sum ? call.gradient(1) : Tensor(),
-                                         call.needs(0) || call.needs(1), call.needs(2) || call.needs(3));
-                      return {ds, ds, dweight, dbias};
-                    }},
-                   std::move(outputs));
+  outputs = autograd::record({.name = "add_layer_norm",
+                              .inputs = {x, residual, weight, bias},
+                              .saved = {sum, parameters.weight, statistics},
+                              .backward = [keep_sum = options.keep_sum](const BackwardCall& call) -> Gradients {
+                                auto [ds, dweight, dbias] =
+                                    norm_gradients("add_layer_norm", call.saved(0), call.saved(1), call.saved(2),
+                                                   call.gradient(0), keep_sum ? call.gradient(1) : Tensor(),
+                                                   call.needs(0) || call.needs(1), call.needs(2) || call.needs(3));
+                                return {ds, ds, dweight, dbias};
+                              }},
+                             std::move(outputs));
   return {options.keep_sum ? outputs[1] : Tensor(), outputs[0]};
 }
 

@@ -117,7 +117,7 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Activat
   require_layer(x, weight, bias);
   Tensor y = Tensor::empty(x.shape().with(-1, weight.size(0)), x.dtype(), x.device());
   const LayerSizes sizes{rows_of(x), weight.size(1), weight.size(0)};
-  const bool keep_z = activation == Activation::gelu && should_record({x, weight, bias});
+  const bool keep_z = activation == Activation::gelu && autograd::should_record({x, weight, bias});
   Tensor z = keep_z ? empty_like(y) : Tensor();
   on_any_device("linear", x, [&]<typename T>(auto backend, TypeTag<T>) {
     gemm(backend, dense_matrix(device_data<T>(x), sizes.rows, sizes.in),
@@ -131,7 +131,7 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Activat
   Tensor for_activation;
   if (activation == Activation::relu) for_activation = y;
   if (activation == Activation::gelu) for_activation = z;
-  return record(
+  return autograd::record(
       {.name = "linear",
        .inputs = {x, weight, bias},
        .saved = {weight.requires_grad() ? x : Tensor(), x.requires_grad() ? weight : Tensor(), for_activation},
@@ -163,12 +163,12 @@ std::vector<Tensor> linear_parts(const Tensor& x, const std::vector<LinearPart>&
   });
   std::vector<Tensor> saved{any_weight ? x : Tensor()};
   for (const LinearPart& part : parts) saved.push_back(x.requires_grad() ? part.weight : Tensor());
-  return record({.name = "linear_parts",
-                 .inputs = std::move(inputs),
-                 .saved = std::move(saved),
-                 .backward = [sizes, shape_x = x.shape()](
-                                 const BackwardCall& call) { return part_gradients(sizes, shape_x, call); }},
-                std::move(results));
+  return autograd::record({.name = "linear_parts",
+                           .inputs = std::move(inputs),
+                           .saved = std::move(saved),
+                           .backward = [sizes, shape_x = x.shape()](
+                                           const BackwardCall& call) { return part_gradients(sizes, shape_x, call); }},
+                          std::move(results));
 }
 
 }  // namespace bough

@@ -139,7 +139,7 @@ Tensor matmul(const Tensor& a, const Tensor& b, const MatmulOptions& options) {
                product.matrix_a(device_data<T>(a)), product.matrix_b(device_data<T>(b)),
                dense_matrix(device_data<T>(c), product.m, product.n));
   });
-  return record(
+  return autograd::record(
       {.name = "matmul",
        .inputs = {a, b},
        .saved = {b.requires_grad() ? a : Tensor(), a.requires_grad() ? b : Tensor()},

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "bough/core/tensor.h"
+#include "bough/detail/mp/adjacency.h"
 #include "bough/graph/graph.h"
-#include "bough/mp/adjacency.h"
 #include "bough/mp/operators.h"
 #include "kernels/cpu/message_dispatch.h"
 

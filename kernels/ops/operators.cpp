@@ -50,4 +50,20 @@ std::string_view name_of(Target target) {
   return "?";
 }
 
+std::string_view name_of(Strategy strategy) {
+  switch (strategy) {
+    case Strategy::automatic:
+      return "automatic";
+    case Strategy::serial:
+      return "serial";
+    case Strategy::rows:
+      return "rows";
+    case Strategy::split_rows:
+      return "split_rows";
+    case Strategy::features:
+      return "features";
+  }
+  return "?";
+}
+
 }  // namespace bough

@@ -127,25 +127,25 @@ Tensor extreme_step(const char* where, Reduction extreme, const Tensor& x, const
   on_any_device_number(where, x, [&]<typename T>(auto backend, TypeTag<T>) {
     arg_reduce(backend, extreme, step, device_data<T>(x), device_data<T>(y), device_data<std::int64_t>(positions));
   });
-  return record({.name = where,
-                 .inputs = {x},
-                 .saved = {positions},
-                 .backward = [where, step, from = x.shape()](const BackwardCall& call) -> Gradients {
-                   const Tensor &at = call.saved(0), &dy = call.gradient();
-                   Tensor dx = Tensor::empty(from, dy.dtype(), dy.device());
-                   on_any_device(where, dy, [&]<typename T>(auto backend, TypeTag<T>) {
-                     arg_reduce_gradient(backend, step, device_data<std::int64_t>(at), device_data<T>(dy),
-                                         device_data<T>(dx));
-                   });
-                   return {dx};
-                 }},
-                y);
+  return autograd::record({.name = where,
+                           .inputs = {x},
+                           .saved = {positions},
+                           .backward = [where, step, from = x.shape()](const BackwardCall& call) -> Gradients {
+                             const Tensor &at = call.saved(0), &dy = call.gradient();
+                             Tensor dx = Tensor::empty(from, dy.dtype(), dy.device());
+                             on_any_device(where, dy, [&]<typename T>(auto backend, TypeTag<T>) {
+                               arg_reduce_gradient(backend, step, device_data<std::int64_t>(at), device_data<T>(dy),
+                                                   device_data<T>(dx));
+                             });
+                             return {dx};
+                           }},
+                          y);
 }
 
 Tensor extreme(const char* where, Reduction which, const Tensor& x, const Axes& axes, const ReduceOptions& options) {
   const ReducePlan plan = plan_reduce(where, x, axes, options);
   require_elements(where, x, plan);
-  if (!should_record({x})) return reduce_values(where, which, x, plan);
+  if (!autograd::should_record({x})) return reduce_values(where, which, x, plan);
   if (plan.steps.empty()) return x.clone().reshape(plan.result);
   // The last axes first: the first of equals in each, and then the first of those, is the first in row-major order.
   Tensor values = x;
@@ -162,18 +162,19 @@ Tensor product_step(const Tensor& x, const ReduceShape& step, const Shape& resul
   on_any_device_number("prod", x, [&]<typename T>(auto backend, TypeTag<T>) {
     reduce(backend, Reduction::prod, step, device_data<T>(x), device_data<T>(y));
   });
-  return record({.name = "prod",
-                 .inputs = {x},
-                 .saved = {x},
-                 .backward = [step](const BackwardCall& call) -> Gradients {
-                   const Tensor &factors = call.saved(0), &dy = call.gradient();
-                   Tensor dx = empty_like(factors);
-                   on_any_device("prod", dy, [&]<typename T>(auto backend, TypeTag<T>) {
-                     product_gradient(backend, step, device_data<T>(factors), device_data<T>(dy), device_data<T>(dx));
-                   });
-                   return {dx};
-                 }},
-                y);
+  return autograd::record({.name = "prod",
+                           .inputs = {x},
+                           .saved = {x},
+                           .backward = [step](const BackwardCall& call) -> Gradients {
+                             const Tensor &factors = call.saved(0), &dy = call.gradient();
+                             Tensor dx = empty_like(factors);
+                             on_any_device("prod", dy, [&]<typename T>(auto backend, TypeTag<T>) {
+                               product_gradient(backend, step, device_data<T>(factors), device_data<T>(dy),
+                                                device_data<T>(dx));
+                             });
+                             return {dx};
+                           }},
+                          y);
 }
 
 }  // namespace
@@ -181,12 +182,12 @@ Tensor product_step(const Tensor& x, const ReduceShape& step, const Shape& resul
 Tensor sum(const Tensor& x, const Axes& axes, const ReduceOptions& options) {
   const ReducePlan plan = plan_reduce("sum", x, axes, options);
   // y = sum of x:  dx = dy, repeated
-  return record({.name = "sum",
-                 .inputs = {x},
-                 .backward = [kept = plan.kept, from = x.shape()](const BackwardCall& call) -> Gradients {
-                   return {broadcast_to(call.gradient().reshape(kept), from)};
-                 }},
-                reduce_values("sum", Reduction::sum, x, plan));
+  return autograd::record({.name = "sum",
+                           .inputs = {x},
+                           .backward = [kept = plan.kept, from = x.shape()](const BackwardCall& call) -> Gradients {
+                             return {broadcast_to(call.gradient().reshape(kept), from)};
+                           }},
+                          reduce_values("sum", Reduction::sum, x, plan));
 }
 
 Tensor mean(const Tensor& x, const Axes& axes, const ReduceOptions& options) {
@@ -250,12 +251,12 @@ Tensor broadcast_to(const Tensor& x, const Shape& shape) {
     repeat(backend, plan_broadcast<1>(shape, {x.shape()}), device_data<T>(x), device_data<T>(y));
   });
   // y = x, repeated:  dx = sum of dy over the repetitions
-  return record({.name = "broadcast_to",
-                 .inputs = {x},
-                 .backward = [from = x.shape()](const BackwardCall& call) -> Gradients {
-                   return {sum_to_shape(call.gradient(), from)};
-                 }},
-                y);
+  return autograd::record({.name = "broadcast_to",
+                           .inputs = {x},
+                           .backward = [from = x.shape()](const BackwardCall& call) -> Gradients {
+                             return {sum_to_shape(call.gradient(), from)};
+                           }},
+                          y);
 }
 
 Tensor sum_to_shape(const Tensor& x, const Shape& shape) {

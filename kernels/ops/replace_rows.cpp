@@ -46,19 +46,19 @@ Tensor replace_rows(const Tensor& base, const Tensor& rows, const Tensor& values
   Tensor result = base.detach().clone();
   overwrite(result, rows, values);
   // y = base with values in its rows:  dbase = dy with zeros there, dvalues = dy there
-  return record({.name = "replace_rows",
-                 .inputs = {base, values},
-                 .saved = {rows},
-                 .backward = [](const BackwardCall& call) -> Gradients {
-                   Tensor dbase, dvalues;
-                   if (call.needs(0)) {
-                     dbase = call.gradient().clone();
-                     overwrite(dbase, call.saved(0), {});
-                   }
-                   if (call.needs(1)) dvalues = gather_known_rows(call.gradient(), call.saved(0));
-                   return {dbase, dvalues};
-                 }},
-                result);
+  return autograd::record({.name = "replace_rows",
+                           .inputs = {base, values},
+                           .saved = {rows},
+                           .backward = [](const BackwardCall& call) -> Gradients {
+                             Tensor dbase, dvalues;
+                             if (call.needs(0)) {
+                               dbase = call.gradient().clone();
+                               overwrite(dbase, call.saved(0), {});
+                             }
+                             if (call.needs(1)) dvalues = gather_known_rows(call.gradient(), call.saved(0));
+                             return {dbase, dvalues};
+                           }},
+                          result);
 }
 
 }  // namespace bough

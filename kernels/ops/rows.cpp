@@ -68,28 +68,28 @@ Tensor gather_rows(const Tensor& x, const Tensor& index) {
 Tensor gather_known_rows(const Tensor& x, const Tensor& index) {
   require_same_device("gather_rows", {x, index});
   // y[i] = x[index[i]]:  dx[r] = sum of dy[i] over index[i] = r
-  return record({.name = "gather_rows",
-                 .inputs = {x},
-                 .saved = {index},
-                 .backward = [num_rows = x.size(0)](const BackwardCall& call) -> Gradients {
-                   require_rows_still_in_range("gather_rows", call.saved(0), num_rows);
-                   return {sum_rows_by_index("gather_rows", call.gradient(), call.saved(0), num_rows)};
-                 }},
-                picked_rows(x, index));
+  return autograd::record({.name = "gather_rows",
+                           .inputs = {x},
+                           .saved = {index},
+                           .backward = [num_rows = x.size(0)](const BackwardCall& call) -> Gradients {
+                             require_rows_still_in_range("gather_rows", call.saved(0), num_rows);
+                             return {sum_rows_by_index("gather_rows", call.gradient(), call.saved(0), num_rows)};
+                           }},
+                          picked_rows(x, index));
 }
 
 Tensor scatter_add_rows(const Tensor& values, const Tensor& index, std::int64_t num_rows) {
   require_one_value_per_entry("scatter_add_rows", values, index);
   require_rows_in_range("scatter_add_rows", index, num_rows);
   // y[r] = sum of v[i] over index[i] = r:  dv[i] = dy[index[i]]
-  return record({.name = "scatter_add_rows",
-                 .inputs = {values},
-                 .saved = {index},
-                 .backward = [](const BackwardCall& call) -> Gradients {
-                   require_rows_still_in_range("scatter_add_rows", call.saved(0), call.gradient().size(0));
-                   return {picked_rows(call.gradient(), call.saved(0))};
-                 }},
-                sum_rows_by_index("scatter_add_rows", values, index, num_rows));
+  return autograd::record({.name = "scatter_add_rows",
+                           .inputs = {values},
+                           .saved = {index},
+                           .backward = [](const BackwardCall& call) -> Gradients {
+                             require_rows_still_in_range("scatter_add_rows", call.saved(0), call.gradient().size(0));
+                             return {picked_rows(call.gradient(), call.saved(0))};
+                           }},
+                          sum_rows_by_index("scatter_add_rows", values, index, num_rows));
 }
 
 Tensor index_add_rows(const Tensor& x, const Tensor& index, const Tensor& values) {
@@ -105,18 +105,18 @@ Tensor index_add_rows(const Tensor& x, const Tensor& index, const Tensor& values
   Tensor sums = sum_rows_by_index("index_add_rows", values, index, x.size(0));
   sums.accumulate(x.detach());
   // y = x + scatter(v):  dx = dy, dv[i] = dy[index[i]]
-  return record({.name = "index_add_rows",
-                 .inputs = {x, values},
-                 .saved = {index},
-                 .backward = [](const BackwardCall& call) -> Gradients {
-                   Gradients gradients(2);
-                   if (call.needs(0)) gradients[0] = call.gradient();
-                   if (!call.needs(1)) return gradients;
-                   require_rows_still_in_range("index_add_rows", call.saved(0), call.gradient().size(0));
-                   gradients[1] = picked_rows(call.gradient(), call.saved(0));
-                   return gradients;
-                 }},
-                sums);
+  return autograd::record({.name = "index_add_rows",
+                           .inputs = {x, values},
+                           .saved = {index},
+                           .backward = [](const BackwardCall& call) -> Gradients {
+                             Gradients gradients(2);
+                             if (call.needs(0)) gradients[0] = call.gradient();
+                             if (!call.needs(1)) return gradients;
+                             require_rows_still_in_range("index_add_rows", call.saved(0), call.gradient().size(0));
+                             gradients[1] = picked_rows(call.gradient(), call.saved(0));
+                             return gradients;
+                           }},
+                          sums);
 }
 
 }  // namespace bough

@@ -145,7 +145,7 @@ Tensor segment_reduce(const Tensor& values, const Tensor& offsets, ReduceOp redu
   require_segments("segment_reduce", values, offsets);
   const Shape row = mp::row_shape(values.shape());
   const Shape shape = mp::with_rows(offsets.elements() - 1, row);
-  const bool recorded = should_record({values});
+  const bool recorded = autograd::should_record({values});
   const bool selects = reduce == ReduceOp::max || reduce == ReduceOp::min;
   if (recorded && selects && values.size(0) > std::numeric_limits<std::int32_t>::max()) {
     throw ShapeError("segment_reduce", fmt::format("the gradient of {} is limited to 2^31-1 rows, values has {}",
@@ -168,7 +168,7 @@ Tensor segment_reduce(const Tensor& values, const Tensor& offsets, ReduceOp redu
     });
   }
   // y[s] = reduce of x[i] over the segment: dx[i] = dy[s], shared out as the reduction says
-  return record(
+  return autograd::record(
       {.name = "segment_reduce",
        .inputs = {values},
        .saved = {offsets, reduce == ReduceOp::prod ? values : Tensor{}, arg_indices},
@@ -185,19 +185,19 @@ Tensor segment_softmax(const Tensor& values, const Tensor& offsets) {
     normalize(backend, offsets, rows_of<T>(values), rows_of<T>(weights));
   });
   // y = exp(x) / sum exp(x):  dx = y (dy - sum y dy)
-  return record({.name = "segment_softmax",
-                 .inputs = {values},
-                 .saved = {weights, offsets},
-                 .backward = [](const BackwardCall& call) -> Gradients {
-                   const Tensor& y = call.saved(0);
-                   Tensor dx = empty_like(y);
-                   on_any_device("segment_softmax", y, [&]<typename T>(auto backend, TypeTag<T>) {
-                     normalize_backward(backend, call.saved(1), rows_of<T>(y), rows_of<T>(call.gradient()),
-                                        rows_of<T>(dx));
-                   });
-                   return {dx};
-                 }},
-                weights);
+  return autograd::record({.name = "segment_softmax",
+                           .inputs = {values},
+                           .saved = {weights, offsets},
+                           .backward = [](const BackwardCall& call) -> Gradients {
+                             const Tensor& y = call.saved(0);
+                             Tensor dx = empty_like(y);
+                             on_any_device("segment_softmax", y, [&]<typename T>(auto backend, TypeTag<T>) {
+                               normalize_backward(backend, call.saved(1), rows_of<T>(y), rows_of<T>(call.gradient()),
+                                                  rows_of<T>(dx));
+                             });
+                             return {dx};
+                           }},
+                          weights);
 }
 
 }  // namespace bough

@@ -55,18 +55,18 @@ Tensor softmax(const Tensor& x, int axis) {
     softmax(backend, extents, device_data<T>(x), device_data<T>(y));
   });
   // y = softmax(x):  dx = y * (dy - sum(y * dy))
-  return record({.name = "softmax",
-                 .inputs = {x},
-                 .saved = {y},
-                 .backward = [extents](const BackwardCall& call) -> Gradients {
-                   Tensor dx = empty_like(call.gradient());
-                   on_any_device("softmax", dx, [&]<typename T>(auto backend, TypeTag<T>) {
-                     softmax_backward(backend, extents, device_data<T>(call.saved(0)), device_data<T>(call.gradient()),
-                                      device_data<T>(dx));
-                   });
-                   return {dx};
-                 }},
-                y);
+  return autograd::record({.name = "softmax",
+                           .inputs = {x},
+                           .saved = {y},
+                           .backward = [extents](const BackwardCall& call) -> Gradients {
+                             Tensor dx = empty_like(call.gradient());
+                             on_any_device("softmax", dx, [&]<typename T>(auto backend, TypeTag<T>) {
+                               softmax_backward(backend, extents, device_data<T>(call.saved(0)),
+                                                device_data<T>(call.gradient()), device_data<T>(dx));
+                             });
+                             return {dx};
+                           }},
+                          y);
 }
 
 Tensor log_softmax(const Tensor& x, int axis) {
@@ -76,18 +76,18 @@ Tensor log_softmax(const Tensor& x, int axis) {
     log_softmax(backend, extents, device_data<T>(x), device_data<T>(y));
   });
   // y = x - log sum exp x:  dx = dy - exp(y) * sum(dy)
-  return record({.name = "log_softmax",
-                 .inputs = {x},
-                 .saved = {y},
-                 .backward = [extents](const BackwardCall& call) -> Gradients {
-                   Tensor dx = empty_like(call.gradient());
-                   on_any_device("log_softmax", dx, [&]<typename T>(auto backend, TypeTag<T>) {
-                     log_softmax_backward(backend, extents, device_data<T>(call.saved(0)),
-                                          device_data<T>(call.gradient()), device_data<T>(dx));
-                   });
-                   return {dx};
-                 }},
-                y);
+  return autograd::record({.name = "log_softmax",
+                           .inputs = {x},
+                           .saved = {y},
+                           .backward = [extents](const BackwardCall& call) -> Gradients {
+                             Tensor dx = empty_like(call.gradient());
+                             on_any_device("log_softmax", dx, [&]<typename T>(auto backend, TypeTag<T>) {
+                               log_softmax_backward(backend, extents, device_data<T>(call.saved(0)),
+                                                    device_data<T>(call.gradient()), device_data<T>(dx));
+                             });
+                             return {dx};
+                           }},
+                          y);
 }
 
 }  // namespace bough

@@ -1,4 +1,4 @@
-#include "bough/mp/adjacency.h"
+#include "bough/detail/mp/adjacency.h"
 
 namespace bough::mp {
 

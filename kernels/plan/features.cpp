@@ -1,4 +1,4 @@
-#include "bough/mp/features.h"
+#include "bough/detail/mp/features.h"
 
 #include <algorithm>
 

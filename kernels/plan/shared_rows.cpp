@@ -7,7 +7,8 @@
 #include <span>
 
 #include "bough/core/parallel.h"
-#include "bough/mp/plan.h"
+#include "bough/detail/mp/traversal_plan.h"
+#include "bough/ops/gspmm.h"
 
 namespace bough::mp {
 namespace {

@@ -5,8 +5,8 @@
 #include <memory>
 #include <vector>
 
+#include "bough/detail/mp/adjacency.h"
 #include "bough/graph/graph.h"
-#include "bough/mp/adjacency.h"
 
 namespace bough::mp {
 

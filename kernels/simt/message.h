@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <span>
 
-#include "bough/mp/features.h"
+#include "bough/detail/mp/features.h"
 #include "bough/mp/functors.h"
 #include "bough/mp/operators.h"
 #include "bough/simt/message_features.h"

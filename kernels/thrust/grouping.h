@@ -10,7 +10,7 @@
 #include <bit>
 #include <cstdint>
 
-#include "bough/core/host_device.h"
+#include "bough/detail/host_device.h"
 #include "kernels/thrust/primitives.h"
 
 /// The formats of a graph from its edges, by sorting: on a GPU, or in tests on the host.

@@ -4,7 +4,7 @@
 #include <thrust/iterator/counting_iterator.h>
 #include <thrust/tabulate.h>
 
-#include "bough/core/host_device.h"
+#include "bough/detail/host_device.h"
 #include "bough/simt/row_items.h"
 #include "kernels/thrust/primitives.h"
 

@@ -65,10 +65,9 @@ LayerNorm::LayerNorm(const LayerNormOptions& options)
 }
 
 Tensor LayerNorm::forward(const Tensor& x, Kept result) const {
-  if (result == Kept::all) return layer_norm(x, weight, bias, {.epsilon = epsilon_});
-  return recompute_value(
-      [epsilon = epsilon_](const auto& in) { return layer_norm(in[0], in[1], in[2], {.epsilon = epsilon}); },
-      {x, weight, bias});
+  if (result == Kept::all) return layer_norm(x, weight, bias, epsilon_);
+  return recompute_value([epsilon = epsilon_](const auto& in) { return layer_norm(in[0], in[1], in[2], epsilon); },
+                         {x, weight, bias});
 }
 
 Tensor LayerNorm::forward(const Tensor& x, const Tensor& residual, Kept result) const {

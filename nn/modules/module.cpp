@@ -1,9 +1,14 @@
 #include "bough/nn/module.h"
 
+#include <cxxabi.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cctype>
+#include <cstdlib>
+#include <memory>
+#include <ostream>
+#include <typeinfo>
 
 #include "bough/core/errors.h"
 #include "nn/modules/state.h"
@@ -21,6 +26,14 @@ void require_new_name(const std::vector<Entry>& entries, const std::string& name
   if (std::ranges::find(entries, name, &Entry::first) != entries.end()) {
     throw ConfigError("module", fmt::format("the name '{}' is given twice", name));
   }
+}
+
+/// "bough::nn::Linear"; what the compiler calls the type if it cannot be written so.
+std::string type_name(const std::type_info& type) {
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> name(abi::__cxa_demangle(type.name(), nullptr, nullptr, &status),
+                                                         std::free);
+  return status == 0 ? name.get() : type.name();
 }
 
 }  // namespace
@@ -112,5 +125,21 @@ void Module::add_module(const std::string& name, Module& part) {
   require_new_name(parts_, name);
   parts_.emplace_back(name, &part);
 }
+
+std::string to_string(const Module& module) {
+  constexpr std::size_t lines_at_an_end = 12;
+  const Module::NamedTensors parameters = module.named_parameters();
+  std::string text = fmt::format("{} with {} parameters", type_name(typeid(module)), module.parameter_count());
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    if (i == lines_at_an_end && parameters.size() > 2 * lines_at_an_end) {
+      i = parameters.size() - lines_at_an_end;
+      text += "\n  ...";
+    }
+    text += fmt::format("\n  {} {}", parameters[i].first, to_string(parameters[i].second.shape()));
+  }
+  return text;
+}
+
+std::ostream& operator<<(std::ostream& stream, const Module& module) { return stream << to_string(module); }
 
 }  // namespace bough::nn

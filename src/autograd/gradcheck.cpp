@@ -29,7 +29,7 @@ GradcheckResult gradcheck(const std::function<Tensor(const std::vector<Tensor>&)
     throw TypeError("gradcheck", fmt::format("the function must give float64, not {}", name_of(output.dtype())));
   }
   RandomGenerator generator(options.seed);
-  const Tensor weights = randn(output.shape(), DType::float64, generator);
+  const Tensor weights = randn(output.shape(), {.dtype = DType::float64, .generator = &generator});
   if (output.requires_grad()) output.backward({.gradient = weights});
 
   const auto value = [&] {

@@ -28,14 +28,6 @@ bool grad_enabled() { return recording(); }
 RecordingScope::RecordingScope() : previous_(recording()) { recording() = true; }
 RecordingScope::~RecordingScope() { recording() = previous_; }
 
-bool should_record(std::span<const Tensor> inputs) {
-  return recording() && std::ranges::any_of(inputs, [](const Tensor& t) { return t.defined() && t.requires_grad(); });
-}
-
-bool should_record(std::initializer_list<Tensor> inputs) {
-  return should_record(std::span<const Tensor>(inputs.begin(), inputs.size()));
-}
-
 GradientNode::Input input_slot(const Tensor& tensor) {
   GradientNode::Input slot;
   if (!tensor.defined()) return slot;
@@ -46,6 +38,16 @@ GradientNode::Input input_slot(const Tensor& tensor) {
   slot.output = body->output;
   if (body->node == nullptr && body->requires_grad) slot.leaf = body;
   return slot;
+}
+
+namespace autograd {
+
+bool should_record(std::span<const Tensor> inputs) {
+  return recording() && std::ranges::any_of(inputs, [](const Tensor& t) { return t.defined() && t.requires_grad(); });
+}
+
+bool should_record(std::initializer_list<Tensor> inputs) {
+  return should_record(std::span<const Tensor>(inputs.begin(), inputs.size()));
 }
 
 std::vector<Tensor> record(Operation operation, std::vector<Tensor> outputs) {
@@ -70,6 +72,8 @@ Tensor record(Operation operation, Tensor output) {
   std::vector<Tensor> outputs = record(std::move(operation), std::vector<Tensor>{std::move(output)});
   return std::move(outputs[0]);
 }
+
+}  // namespace autograd
 
 GradientNode::~GradientNode() {
   std::vector<std::shared_ptr<GradientNode>> chain;

@@ -148,14 +148,14 @@ json json_from_argument(std::string_view argument, std::string_view where) {
   return read_json_file(std::filesystem::path(argument));
 }
 
-std::string shorten(const json& value) {
+std::string json_excerpt(const json& value) {
   // Containers are described, not printed: printing recurses and may be as long as the input.
   if (value.is_object()) return fmt::format("an object with {} keys", value.size());
   if (value.is_array()) return fmt::format("a list of {} values", value.size());
   return cut(value.dump(-1, ' ', false, json::error_handler_t::replace));
 }
 
-void require_depth(const json& value, std::string_view where, int max_depth) {
+void require_json_depth(const json& value, std::string_view where, int max_depth) {
   std::vector<std::pair<const json*, int>> pending{{&value, 1}};
   while (!pending.empty()) {
     const auto [current, depth] = pending.back();

@@ -133,7 +133,7 @@ json parameter_json(const Parameter& parameter) {
     if (parameter.maximum < std::numeric_limits<double>::infinity()) entry["maximum"] = parameter.maximum;
   }
   if (!parameter.choices.empty()) entry["choices"] = parameter.choices;
-  if (!parameter.fields.empty()) entry["parameters"] = to_json(ParameterTable(parameter.fields));
+  if (!parameter.fields.empty()) entry["parameters"] = ParameterTable(parameter.fields).to_json();
   return entry;
 }
 
@@ -164,20 +164,20 @@ std::string allowed_values(const Parameter& parameter) {
   return "";
 }
 
-std::string describe(const ParameterTable& table) {
+std::string ParameterTable::help() const {
   std::size_t width = 0;
-  for (const Parameter& parameter : table.parameters()) width = std::max(width, parameter.name.size());
+  for (const Parameter& parameter : parameters_) width = std::max(width, parameter.name.size());
   std::string text;
-  for (const Parameter& parameter : table.parameters()) {
+  for (const Parameter& parameter : parameters_) {
     text += fmt::format("  {:<{}}  {} ({}, {})\n", parameter.name, width, parameter.help, allowed_values(parameter),
                         default_text(parameter));
   }
   return text;
 }
 
-json to_json(const ParameterTable& table) {
+json ParameterTable::to_json() const {
   json list = json::array();
-  for (const Parameter& parameter : table.parameters()) list.push_back(parameter_json(parameter));
+  for (const Parameter& parameter : parameters_) list.push_back(parameter_json(parameter));
   return list;
 }
 

@@ -36,7 +36,7 @@ std::optional<std::int64_t> whole_number(const json& value) {
   // The limit that every whole number has is not worth saying until somebody meets it.
   const bool too_large = parameter.type == ParameterType::integer && value.is_number() &&
                          value.get<double>() > static_cast<double>(parameter.largest);
-  throw ConfigError(where, fmt::format("{} must be {}, not {}{}", path, allowed_values(parameter), shorten(value),
+  throw ConfigError(where, fmt::format("{} must be {}, not {}{}", path, allowed_values(parameter), json_excerpt(value),
                                        too_large ? fmt::format("; the largest is {}", parameter.largest) : ""));
 }
 
@@ -72,7 +72,7 @@ json checked(std::string_view where, const Parameter& parameter, const std::stri
       const std::string nearest = nearest_name(text, parameter.choices);
       if (nearest.empty()) refuse(where, parameter, path, value);
       throw ConfigError(where, fmt::format("{} must be {}, not {}; did you mean \"{}\"?", path,
-                                           allowed_values(parameter), shorten(value), nearest));
+                                           allowed_values(parameter), json_excerpt(value), nearest));
     }
     case ParameterType::list: {
       const auto size = static_cast<std::int64_t>(value.size());
@@ -118,7 +118,7 @@ json default_value(std::string_view where, const std::string& prefix, const Para
   std::vector<std::string> known;
   for (const Parameter& parameter : parameters) known.push_back(parameter.name);
   const std::string nearest = nearest_name(key, known);
-  const std::string name = shorten(json(prefix + key));
+  const std::string name = json_excerpt(json(prefix + key));
   if (known.empty()) throw ConfigError(where, fmt::format("unknown key {}; there are no parameters", name));
   throw ConfigError(where, fmt::format("unknown key {}{}; known keys are {}", name,
                                        nearest.empty() ? "" : fmt::format(", did you mean \"{}\"?", prefix + nearest),
@@ -159,7 +159,7 @@ ParameterTable::ParameterTable(std::vector<Parameter> parameters) : parameters_(
 Settings ParameterTable::read(std::string_view where, const json& values) const {
   if (values.is_null()) return read(where, json::object());
   if (!values.is_object()) {
-    throw ConfigError(where, fmt::format("the parameters must be a JSON object, not {}", shorten(values)));
+    throw ConfigError(where, fmt::format("the parameters must be a JSON object, not {}", json_excerpt(values)));
   }
   return {std::string(where), read_object(where, "", parameters_, values)};
 }
@@ -175,7 +175,8 @@ const json& Settings::find(std::string_view name, std::string_view expected) con
   const bool fits = expected.empty() || (expected == "integer" && found->is_number_integer()) ||
                     (expected == "number" && found->is_number()) || (expected == "boolean" && found->is_boolean()) ||
                     (expected == "string" && found->is_string()) || (expected == "object" && found->is_object());
-  if (!fits) throw ConfigError(where_, fmt::format("{} is needed as {}, but is {}", name, expected, shorten(*found)));
+  if (!fits)
+    throw ConfigError(where_, fmt::format("{} is needed as {}, but is {}", name, expected, json_excerpt(*found)));
   return *found;
 }
 

@@ -11,10 +11,10 @@ namespace {
 /// Fills the tensor with make(stream block) -> 4 numbers at a time; element i comes from block i/4 whatever the
 /// threads.
 template <typename MakeFour>
-Tensor fill_from_stream(const char* where, const Shape& shape, DType dtype, RandomGenerator& generator,
-                        MakeFour make_four) {
+Tensor fill_from_stream(const char* where, const Shape& shape, const TensorOptions& options, MakeFour make_four) {
+  const DType dtype = options.dtype.value_or(DType::float32);
   Tensor result = Tensor::empty(shape, dtype);
-  const RandomStream stream = generator.next_stream();
+  const RandomStream stream = (options.generator == nullptr ? default_generator() : *options.generator).next_stream();
   visit_floating(where, dtype, [&]<typename T>(TypeTag<T>) {
     T* out = result.data<T>();
     const std::int64_t count = result.elements();
@@ -27,7 +27,7 @@ Tensor fill_from_stream(const char* where, const Shape& shape, DType dtype, Rand
       }
     });
   });
-  return result;
+  return result.to(options.device);
 }
 
 /// Uniform in (0, 1): never 0, so that its logarithm is finite.
@@ -46,43 +46,52 @@ std::array<double, 4> box_muller(std::array<std::uint32_t, 4> bits) {
 
 }  // namespace
 
-Tensor empty_like(const Tensor& like) { return Tensor::empty(like.shape(), like.dtype(), like.device()); }
-
-Tensor full(const Shape& shape, double value, DType dtype, Device device) {
-  Tensor result = Tensor::empty(shape, dtype, device);
+Tensor full(const Shape& shape, double value, const TensorOptions& options) {
+  Tensor result = Tensor::empty(shape, options.dtype.value_or(DType::float32), options.device);
   result.fill(value);
   return result;
 }
+Tensor full(const Shape& shape, double value, DType dtype, Device device) {
+  return full(shape, value, {.dtype = dtype, .device = device});
+}
 
+Tensor zeros(const Shape& shape, const TensorOptions& options) { return full(shape, 0, options); }
 Tensor zeros(const Shape& shape, DType dtype, Device device) { return full(shape, 0, dtype, device); }
+Tensor ones(const Shape& shape, const TensorOptions& options) { return full(shape, 1, options); }
 Tensor ones(const Shape& shape, DType dtype, Device device) { return full(shape, 1, dtype, device); }
-Tensor zeros_like(const Tensor& like) { return zeros(like.shape(), like.dtype(), like.device()); }
 
-Tensor arange(std::int64_t count, DType dtype, Device device) {
+Tensor arange(std::int64_t count, const TensorOptions& options) {
+  const DType dtype = options.dtype.value_or(DType::int64);
   Tensor result = Tensor::empty({count}, dtype);
   visit_dtype(dtype, [&]<typename T>(TypeTag<T>) {
     T* out = result.data<T>();
     for (std::int64_t i = 0; i < count; ++i) out[i] = static_cast<T>(i);
   });
-  return result.to(device);
+  return result.to(options.device);
+}
+Tensor arange(std::int64_t count, DType dtype, Device device) {
+  return arange(count, {.dtype = dtype, .device = device});
 }
 
-Tensor randn(const Shape& shape, DType dtype, RandomGenerator& generator) {
-  return fill_from_stream("randn", shape, dtype, generator, box_muller);
+Tensor empty_like(const Tensor& like) { return Tensor::empty(like.shape(), like.dtype(), like.device()); }
+Tensor zeros_like(const Tensor& like) { return zeros(like.shape(), like.dtype(), like.device()); }
+
+Tensor randn(const Shape& shape, const TensorOptions& options) {
+  return fill_from_stream("randn", shape, options, box_muller);
 }
+Tensor randn(const Shape& shape, DType dtype) { return randn(shape, {.dtype = dtype}); }
 
-Tensor randn(const Shape& shape, DType dtype) { return randn(shape, dtype, default_generator()); }
-
-Tensor rand_uniform(const Shape& shape, double low, double high, DType dtype, RandomGenerator& generator) {
-  return fill_from_stream("rand_uniform", shape, dtype, generator, [=](std::array<std::uint32_t, 4> bits) {
+Tensor rand_uniform(const Shape& shape, double low, double high, const TensorOptions& options) {
+  return fill_from_stream("rand_uniform", shape, options, [=](std::array<std::uint32_t, 4> bits) {
     std::array<double, 4> numbers;
     for (int i = 0; i < 4; ++i) numbers[i] = low + (high - low) * (bits[i] >> 8) * 0x1p-24;
     return numbers;
   });
 }
-
 Tensor rand_uniform(const Shape& shape, double low, double high, DType dtype) {
-  return rand_uniform(shape, low, high, dtype, default_generator());
+  return rand_uniform(shape, low, high, {.dtype = dtype});
 }
+
+Tensor rand(const Shape& shape, const TensorOptions& options) { return rand_uniform(shape, 0, 1, options); }
 
 }  // namespace bough

@@ -186,12 +186,12 @@ Tensor Tensor::reshape(const Shape& shape) const {
     throw ShapeError("reshape", fmt::format("{} with {} elements cannot become {} with {}", to_string(body.shape),
                                             body.shape.elements(), to_string(shape), shape.elements()));
   }
-  return record({.name = "reshape",
-                 .inputs = {*this},
-                 .backward = [from = body.shape](const BackwardCall& call) -> Gradients {
-                   return {call.gradient().reshape(from)};
-                 }},
-                make_view(body.storage, body.offset, shape, body.dtype));
+  return autograd::record({.name = "reshape",
+                           .inputs = {*this},
+                           .backward = [from = body.shape](const BackwardCall& call) -> Gradients {
+                             return {call.gradient().reshape(from)};
+                           }},
+                          make_view(body.storage, body.offset, shape, body.dtype));
 }
 
 Tensor Tensor::rows(std::int64_t begin, std::int64_t end) const {
@@ -201,25 +201,25 @@ Tensor Tensor::rows(std::int64_t begin, std::int64_t end) const {
                      fmt::format("rows {} to {} are not in a tensor of shape {}", begin, end, to_string(body.shape)));
   }
   const std::int64_t skipped = begin * body.shape.row_width();
-  return record({.name = "rows",
-                 .inputs = {*this},
-                 .backward = [from = body.shape, begin, end](const BackwardCall& call) -> Gradients {
-                   const Tensor& dy = call.gradient();
-                   Tensor dx = zeros(from, dy.dtype(), dy.device());
-                   dx.rows(begin, end).assign(dy);
-                   return {dx};
-                 }},
-                make_view(body.storage, body.offset + skipped, body.shape.with(0, end - begin), body.dtype));
+  return autograd::record({.name = "rows",
+                           .inputs = {*this},
+                           .backward = [from = body.shape, begin, end](const BackwardCall& call) -> Gradients {
+                             const Tensor& dy = call.gradient();
+                             Tensor dx = zeros(from, dy.dtype(), dy.device());
+                             dx.rows(begin, end).assign(dy);
+                             return {dx};
+                           }},
+                          make_view(body.storage, body.offset + skipped, body.shape.with(0, end - begin), body.dtype));
 }
 
 Tensor Tensor::clone() const {
   const TensorBody& body = body_of("clone", *this);
   Tensor result = empty(body.shape, body.dtype, body.storage->device());
   copy_elements(body, *result.body());
-  return record({.name = "clone",
-                 .inputs = {*this},
-                 .backward = [](const BackwardCall& call) -> Gradients { return {call.gradient()}; }},
-                result);
+  return autograd::record({.name = "clone",
+                           .inputs = {*this},
+                           .backward = [](const BackwardCall& call) -> Gradients { return {call.gradient()}; }},
+                          result);
 }
 
 Tensor Tensor::to(Device device) const {
@@ -228,10 +228,11 @@ Tensor Tensor::to(Device device) const {
   if (from == device) return *this;
   Tensor result = empty(body.shape, body.dtype, device);
   copy_elements(body, *result.body());
-  return record({.name = "to",
-                 .inputs = {*this},
-                 .backward = [from](const BackwardCall& call) -> Gradients { return {call.gradient().to(from)}; }},
-                result);
+  return autograd::record(
+      {.name = "to",
+       .inputs = {*this},
+       .backward = [from](const BackwardCall& call) -> Gradients { return {call.gradient().to(from)}; }},
+      result);
 }
 
 Tensor Tensor::detach() const {
@@ -338,5 +339,10 @@ template std::span<bfloat16> Tensor::span<bfloat16>();
 template std::span<const bfloat16> Tensor::span<bfloat16>() const;
 template bfloat16 Tensor::item<bfloat16>() const;
 template std::vector<bfloat16> Tensor::to_vector<bfloat16>() const;
+
+void* device_address(const Tensor& tensor) {
+  if (!tensor.defined()) throw ShapeError("device_address", "the tensor is not defined");
+  return tensor.body()->bytes();
+}
 
 }  // namespace bough

@@ -85,7 +85,7 @@ Settings read_corpus_settings(const nlohmann::json& specification) {
   const auto given = specification.find("kind");
   const std::string name = given == specification.end() ? names.front()
                            : given->is_string()         ? given->get<std::string>()
-                                                        : shorten(*given);
+                                                        : json_excerpt(*given);
   const auto kind = std::ranges::find(corpus_kinds(), name, &CorpusKind::name);
   if (kind == corpus_kinds().end()) {
     const std::string nearest = nearest_name(name, names);

@@ -40,7 +40,8 @@ void set_value(json& source, const std::string& path, const json& value) {
     if (key.empty()) throw ConfigError("experiment", fmt::format("'{}' is not a path like train.steps", path));
     if (place == &source["graph"] && place->is_string()) *place = {{"kind", *place}};
     if (!place->is_object() && !place->is_null()) {
-      throw ConfigError("experiment", fmt::format("'{}' leads into {}, which is not an object", path, shorten(*place)));
+      throw ConfigError("experiment",
+                        fmt::format("'{}' leads into {}, which is not an object", path, json_excerpt(*place)));
     }
     place = &(*place)[key];
   }
@@ -82,7 +83,7 @@ std::vector<SweepAxis> read_sweep(const json& sweep) {
   for (const auto& [path, values] : sweep.items()) {
     if (!values.is_array() || values.empty()) {
       throw ConfigError("sweep",
-                        fmt::format("'{}' must be a list of at least one value, not {}", path, shorten(values)));
+                        fmt::format("'{}' must be a list of at least one value, not {}", path, json_excerpt(values)));
     }
     axes.push_back({path, values});
   }
@@ -233,7 +234,7 @@ std::string first_difference(const json& a, const json& b) {
 
 Experiment read_experiment(json source, const ExperimentOptions& options) {
   if (!source.is_object()) {
-    throw ConfigError("experiment", fmt::format("must be a JSON object, not {}", shorten(source)));
+    throw ConfigError("experiment", fmt::format("must be a JSON object, not {}", json_excerpt(source)));
   }
   for (const std::string& text : options.overrides) apply_override(source, text);
   if (source.contains("plugins") && source["plugins"].is_array()) {
@@ -246,7 +247,7 @@ Experiment read_experiment(json source, const ExperimentOptions& options) {
   const ParameterTable table = experiment_parameters(task);
   const json sweep = source.value("sweep", json::object());
   if (!sweep.is_object()) {
-    throw ConfigError("sweep", fmt::format("must be an object of lists, not {}", shorten(sweep)));
+    throw ConfigError("sweep", fmt::format("must be an object of lists, not {}", json_excerpt(sweep)));
   }
   const std::vector<SweepAxis> axes = read_sweep(sweep);
 

@@ -48,7 +48,7 @@ CurvePoint curve_point_from(const json& entry) {
 const json& object_in(const json& entry, const char* key) {
   const json& value = entry.at(key);
   if (!value.is_object())
-    throw IoError("results", fmt::format("{} of a run must be an object, not {}", key, shorten(value)));
+    throw IoError("results", fmt::format("{} of a run must be an object, not {}", key, json_excerpt(value)));
   return value;
 }
 

@@ -193,7 +193,7 @@ TEST(CustomFunction, RunsTheUsersForwardAndBackward) {
       },
       .name = "cube"};
   const Tensor x = leaf({2, 3});
-  total(square(apply(cube, {x}))).backward();
+  total(square(cube.apply({x}))).backward();
   EXPECT_EQ(x.grad().to_vector<double>(), (Values{6 * 32, 6 * 243}));
 }
 
@@ -204,24 +204,24 @@ TEST(CustomFunction, AGradientOfTheWrongShapeOrNumberIsNamed) {
                        },
                        .name = "wrong shape"};
   const Tensor x = leaf({2, 3});
-  const std::string shape = misuse([&] { total(apply(wrong, {x})).backward(); });
+  const std::string shape = misuse([&] { total(wrong.apply({x})).backward(); });
   EXPECT_NE(shape.find("wrong shape"), std::string::npos) << shape;
   EXPECT_NE(shape.find("[7]"), std::string::npos) << shape;
   wrong.backward = [](const std::vector<Tensor>&, const Tensor&, const Tensor&) -> std::vector<Tensor> { return {}; };
-  EXPECT_NE(misuse([&] { total(apply(wrong, {x})).backward(); }).find("0 gradients"), std::string::npos);
+  EXPECT_NE(misuse([&] { total(wrong.apply({x})).backward(); }).find("0 gradients"), std::string::npos);
 }
 
 TEST(Record, SeveralOutputsShareOneNode) {
   const Tensor x = leaf({1, 2});
-  const std::vector<Tensor> parts =
-      record({.name = "twice and thrice",
-              .inputs = {x},
-              .backward = [](const BackwardCall& call) -> Gradients {
-                return {map(call.gradient(0), [&](std::int64_t i) {
-                  return 2 * call.gradient(0).data<double>()[i] + 3 * call.gradient(1).data<double>()[i];
-                })};
-              }},
-             std::vector<Tensor>{Tensor::from_vector(Values{2, 4}, {2}), Tensor::from_vector(Values{3, 6}, {2})});
+  const std::vector<Tensor> parts = autograd::record(
+      {.name = "twice and thrice",
+       .inputs = {x},
+       .backward = [](const BackwardCall& call) -> Gradients {
+         return {map(call.gradient(0), [&](std::int64_t i) {
+           return 2 * call.gradient(0).data<double>()[i] + 3 * call.gradient(1).data<double>()[i];
+         })};
+       }},
+      std::vector<Tensor>{Tensor::from_vector(Values{2, 4}, {2}), Tensor::from_vector(Values{3, 6}, {2})});
   total(parts[1]).backward({.retain_graph = true});
   EXPECT_EQ(x.grad().to_vector<double>(), (Values{3, 3})) << "an output nobody used counts as zero";
   total(add(parts[0], parts[1])).backward();

@@ -20,10 +20,10 @@ TEST(Gradcheck, AcceptsARightGradient) {
 
 TEST(Gradcheck, FindsAWrongGradientAndSaysWhere) {
   const auto f = [](const std::vector<Tensor>& x) {
-    return record({.name = "wrong",
-                   .inputs = {x[0]},
-                   .backward = [](const BackwardCall& call) -> Gradients { return {call.gradient()}; }},
-                  square(x[0].detach()));
+    return autograd::record({.name = "wrong",
+                             .inputs = {x[0]},
+                             .backward = [](const BackwardCall& call) -> Gradients { return {call.gradient()}; }},
+                            square(x[0].detach()));
   };
   const GradcheckResult result = gradcheck(f, {leaf({0.5, 2})});
   EXPECT_FALSE(result);
@@ -33,12 +33,12 @@ TEST(Gradcheck, FindsAWrongGradientAndSaysWhere) {
 TEST(Gradcheck, FindsAMissingGradientAndNaN) {
   EXPECT_FALSE(gradcheck([](const std::vector<Tensor>& x) { return square(x[0].detach()); }, {leaf({1})}));
   const auto nan = [](const std::vector<Tensor>& x) {
-    return record({.name = "nan",
-                   .inputs = {x[0]},
-                   .backward = [](const BackwardCall& call) -> Gradients {
-                     return {full(call.gradient().shape(), std::nan(""), DType::float64)};
-                   }},
-                  x[0].detach().clone());
+    return autograd::record({.name = "nan",
+                             .inputs = {x[0]},
+                             .backward = [](const BackwardCall& call) -> Gradients {
+                               return {full(call.gradient().shape(), std::nan(""), DType::float64)};
+                             }},
+                            x[0].detach().clone());
   };
   EXPECT_FALSE(gradcheck(nan, {leaf({1})}));
 }

@@ -28,7 +28,7 @@ Tensor map(const Tensor& x, F f) {
 
 inline Tensor square(const Tensor& x) {
   const double* in = x.data<double>();
-  return record(
+  return autograd::record(
       {.name = "square",
        .inputs = {x},
        .saved = {x},
@@ -41,23 +41,23 @@ inline Tensor square(const Tensor& x) {
 }
 
 inline Tensor add(const Tensor& a, const Tensor& b) {
-  return record({.name = "add",
-                 .inputs = {a, b},
-                 .backward = [](const BackwardCall& call) -> Gradients {
-                   return {call.gradient(), call.gradient()};
-                 }},
-                map(a, [&](std::int64_t i) { return a.data<double>()[i] + b.data<double>()[i]; }));
+  return autograd::record({.name = "add",
+                           .inputs = {a, b},
+                           .backward = [](const BackwardCall& call) -> Gradients {
+                             return {call.gradient(), call.gradient()};
+                           }},
+                          map(a, [&](std::int64_t i) { return a.data<double>()[i] + b.data<double>()[i]; }));
 }
 
 inline Tensor total(const Tensor& x) {
   Tensor y = zeros({}, DType::float64);
   for (std::int64_t i = 0; i < x.elements(); ++i) y.data<double>()[0] += x.data<double>()[i];
-  return record({.name = "total",
-                 .inputs = {x},
-                 .backward = [shape = x.shape()](const BackwardCall& call) -> Gradients {
-                   return {full(shape, call.gradient().item<double>(), DType::float64)};
-                 }},
-                y);
+  return autograd::record({.name = "total",
+                           .inputs = {x},
+                           .backward = [shape = x.shape()](const BackwardCall& call) -> Gradients {
+                             return {full(shape, call.gradient().item<double>(), DType::float64)};
+                           }},
+                          y);
 }
 
 inline Tensor leaf(const std::vector<double>& values) {

@@ -26,7 +26,7 @@ Tensor shake(const Tensor& x) {
     return map(
         t, [&](std::int64_t i) { return t.data<double>()[i] * uniform_float(random(static_cast<std::uint64_t>(i))); });
   };
-  return record(
+  return autograd::record(
       {.name = "shake",
        .inputs = {x},
        .backward = [times_random](const BackwardCall& call) -> Gradients { return {times_random(call.gradient())}; }},

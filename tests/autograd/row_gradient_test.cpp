@@ -15,14 +15,14 @@ Tensor pick(const Tensor& table, const std::vector<std::int64_t>& rows) {
   for (std::int64_t row : rows) {
     for (int column : {0, 1}) *sum.data<double>() += table.data<double>()[2 * row + column];
   }
-  return record({.name = "pick",
-                 .inputs = {table},
-                 .backward = [rows](const BackwardCall& call) -> Gradients {
-                   const auto count = static_cast<std::int64_t>(rows.size());
-                   return {RowGradient{Tensor::from_vector(rows, {count}),
-                                       full({count, 2}, call.gradient().item<double>(), DType::float64)}};
-                 }},
-                sum);
+  return autograd::record({.name = "pick",
+                           .inputs = {table},
+                           .backward = [rows](const BackwardCall& call) -> Gradients {
+                             const auto count = static_cast<std::int64_t>(rows.size());
+                             return {RowGradient{Tensor::from_vector(rows, {count}),
+                                                 full({count, 2}, call.gradient().item<double>(), DType::float64)}};
+                           }},
+                          sum);
 }
 
 Tensor table() {
@@ -68,12 +68,12 @@ TEST(RowGradient, BecomesATensorOnItsWayThroughAnOperation) {
 
 /// An operation on a [5, 2] table whose backward returns the given rows, right or wrong, for both of its inputs.
 Tensor returning(const Tensor& a, const Tensor& b, const RowGradient& gradient) {
-  return record({.name = "returning",
-                 .inputs = {a, b},
-                 .backward = [gradient](const BackwardCall&) -> Gradients {
-                   return {gradient, gradient};
-                 }},
-                zeros({}, DType::float64));
+  return autograd::record({.name = "returning",
+                           .inputs = {a, b},
+                           .backward = [gradient](const BackwardCall&) -> Gradients {
+                             return {gradient, gradient};
+                           }},
+                          zeros({}, DType::float64));
 }
 
 TEST(RowGradient, TheSameRowsForTwoLeavesAreNotShared) {

@@ -89,12 +89,12 @@ TEST(JsonArgument, IsTextIfItLooksLikeIt) {
 }
 
 TEST(Shorten, KeepsMessagesShort) {
-  EXPECT_EQ(shorten(json(4)), "4");
-  EXPECT_EQ(shorten(json("a\nb")), R"("a\nb")");
-  EXPECT_LE(shorten(json(std::string(1000, 'a'))).size(), 60u);
-  EXPECT_EQ(shorten(json::array({1, 2})), "a list of 2 values");
-  EXPECT_EQ(shorten(json::object()), "an object with 0 keys");
-  EXPECT_NO_THROW(shorten(json("\xff")));
+  EXPECT_EQ(json_excerpt(json(4)), "4");
+  EXPECT_EQ(json_excerpt(json("a\nb")), R"("a\nb")");
+  EXPECT_LE(json_excerpt(json(std::string(1000, 'a'))).size(), 60u);
+  EXPECT_EQ(json_excerpt(json::array({1, 2})), "a list of 2 values");
+  EXPECT_EQ(json_excerpt(json::object()), "an object with 0 keys");
+  EXPECT_NO_THROW(json_excerpt(json("\xff")));
 }
 
 TEST(RequireDepth, SeesWhatDidNotComeFromText) {
@@ -104,8 +104,8 @@ TEST(RequireDepth, SeesWhatDidNotComeFromText) {
     outer.push_back(std::move(deep));
     deep = std::move(outer);
   }
-  EXPECT_THROW(require_depth(deep, "spec"), ConfigError);
-  EXPECT_NO_THROW(require_depth(json::parse("{\"a\": [[{}]]}"), "spec"));
+  EXPECT_THROW(require_json_depth(deep, "spec"), ConfigError);
+  EXPECT_NO_THROW(require_json_depth(json::parse("{\"a\": [[{}]]}"), "spec"));
 }
 
 }  // namespace

@@ -120,7 +120,7 @@ TEST(ParameterTable, RefusesNamesTwiceAndDefaultsOutOfRange) {
 }
 
 TEST(ParameterTable, DescribesItselfForPeopleAndPrograms) {
-  const std::string text = describe(example());
+  const std::string text = example().help();
   EXPECT_THAT(text, HasSubstr("tokens on each side (a whole number from 1 to 100, default 8)"));
   EXPECT_THAT(text, HasSubstr("required"));
   const json list = to_json(example());

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "bough/core/errors.h"
-#include "bough/core/launch_observer.h"
+#include "bough/detail/launch_observer.h"
 
 namespace bough {
 namespace {

@@ -18,7 +18,7 @@ namespace {
 using namespace test;
 using testing::HasSubstr;
 
-constexpr Strategy all_strategies[] = {Strategy::automatic, Strategy::serial, Strategy::rows, Strategy::split_hubs,
+constexpr Strategy all_strategies[] = {Strategy::automatic, Strategy::serial, Strategy::rows, Strategy::split_rows,
                                        Strategy::features};
 
 /// Products of thousands of factors leave the range of floats; near 1 they do not. `scale` makes messages near 1.
@@ -141,7 +141,7 @@ TEST(Gspmm, CutsVeryWideFeaturesIntoBlocks) {
 TEST(Gspmm, ChoosesItsStrategyBySize) {
   EXPECT_EQ(chosen_strategy(zoo::chain(10), 8), Strategy::serial);
   EXPECT_EQ(chosen_strategy(zoo::random_graph(1000, 20000, 1), 64), Strategy::rows);
-  EXPECT_EQ(chosen_strategy(zoo::hub(20000), 64), Strategy::split_hubs);
+  EXPECT_EQ(chosen_strategy(zoo::hub(20000), 64), Strategy::split_rows);
 }
 
 TEST(Gspmm, IsBitwiseEqualForOneTwoAndSevenThreads) {

@@ -44,7 +44,7 @@ TEST_P(LayerNorm, MatchesTheReferenceForAllSizes) {
           return reference::layer_norm(input.to_vector<double>(), weight.to_vector<double>(), bias.to_vector<double>(),
                                        1e-3);
         };
-        expect_close(layer_norm(x, weight, bias, {.epsilon = 1e-3}), expected(x));
+        expect_close(layer_norm(x, weight, bias, 1e-3), expected(x));
         const SumAndNorm both = add_layer_norm(x, residual, weight, bias, {.epsilon = 1e-3});
         expect_same_bits(both.sum, plain_sum(x, residual));
         expect_close(both.normalized, expected(both.sum));
@@ -121,10 +121,10 @@ TEST_P(LayerNorm, GradientsMatchFiniteDifferences) {
     const Tensor x = random_tensor({2, 2, width}, DType::float64),
                  residual = random_tensor({2, 2, width}, DType::float64, 2);
     const Tensor weight = random_tensor({width}, DType::float64, 3), bias = random_tensor({width}, DType::float64, 4);
-    const LayerNormOptions options{.epsilon = 0.1};
-    expect_gradient([&](const auto& in) { return layer_norm(in[0], in[1], in[2], options); }, {x, weight, bias});
-    expect_gradient([&](const auto& in) { return layer_norm(in[0], {}, {}, options); }, {x});
-    expect_gradient([&](const auto& in) { return layer_norm(in[0], weight.to(device_of(in)), in[1], options); },
+    const double epsilon = 0.1;
+    expect_gradient([&](const auto& in) { return layer_norm(in[0], in[1], in[2], epsilon); }, {x, weight, bias});
+    expect_gradient([&](const auto& in) { return layer_norm(in[0], {}, {}, epsilon); }, {x});
+    expect_gradient([&](const auto& in) { return layer_norm(in[0], weight.to(device_of(in)), in[1], epsilon); },
                     {x, bias});
     for (bool keep_sum : {true, false}) {
       expect_gradient(
@@ -208,7 +208,7 @@ TEST(LayerNorm, NamesWhatDoesNotFit) {
   EXPECT_THROW(layer_norm(zeros({}), {}, {}), ShapeError);
   EXPECT_THROW(layer_norm(zeros({2, 2}, DType::int32), {}, {}), TypeError);
   for (double epsilon : {0.0, -1.0, std::nan(""), HUGE_VAL}) {
-    EXPECT_THROW(layer_norm(x, {}, {}, {.epsilon = epsilon}), ConfigError);
+    EXPECT_THROW(layer_norm(x, {}, {}, epsilon), ConfigError);
   }
 }
 

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "bough/mp/plan.h"
+#include "bough/detail/mp/traversal_plan.h"
 #include "bough/ops/gspmm.h"
 #include "kernels/reference/message_passing.h"
 #include "tests/kernels/message_passing_cases.h"
@@ -133,7 +133,7 @@ TEST(SharedRows, EveryStrategyAndNumberOfThreadsGivesTheSameBits) {
   for (const ReduceOp reduce : shared_reductions) {
     const Tensor values = random_tensor({graph.num_src(), 130});
     const Tensor expected = gspmm(graph, BinaryOp::copy_lhs, reduce, values, {}, {.strategy = Strategy::serial});
-    for (const Strategy strategy : {Strategy::rows, Strategy::split_hubs, Strategy::features}) {
+    for (const Strategy strategy : {Strategy::rows, Strategy::split_rows, Strategy::features}) {
       expect_same_bits(gspmm(graph, BinaryOp::copy_lhs, reduce, values, {}, {.strategy = strategy}), expected);
     }
     expect_same_bits_for_threads([&] {

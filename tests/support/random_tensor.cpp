@@ -11,12 +11,12 @@ Tensor random_tensor(const Shape& shape, DType dtype, std::uint64_t seed) {
   if (dtype == DType::boolean) return random_indices(shape, 0, 2, dtype, seed);
   if (is_integer(dtype)) return random_indices(shape, -9, 10, dtype, seed);
   RandomGenerator generator(seed);
-  return randn(shape, dtype, generator);
+  return randn(shape, {.dtype = dtype, .generator = &generator});
 }
 
 Tensor random_uniform(const Shape& shape, double low, double high, DType dtype, std::uint64_t seed) {
   RandomGenerator generator(seed);
-  return rand_uniform(shape, low, high, dtype, generator);
+  return rand_uniform(shape, low, high, {.dtype = dtype, .generator = &generator});
 }
 
 Tensor random_indices(const Shape& shape, std::int64_t low, std::int64_t high, DType dtype, std::uint64_t seed) {

@@ -52,12 +52,12 @@ TEST(ExpectSameBitsForThreads, SeesTheNumberOfThreadsAndRestoresIt) {
 TEST(ExpectGradient, FindsAWrongFactor) {
   const auto doubled_with_gradient = [](double factor) {
     return [factor](const std::vector<Tensor>& inputs) {
-      return apply({.forward = [](const std::vector<Tensor>& x) { return x[0].clone().accumulate(x[0]); },
-                    .backward =
-                        [factor](const std::vector<Tensor>&, const Tensor&, const Tensor& dy) {
-                          return std::vector<Tensor>{zeros_like(dy).accumulate(dy, factor)};
-                        }},
-                   inputs);
+      const CustomFunction doubled{
+          .forward = [](const std::vector<Tensor>& x) { return x[0].clone().accumulate(x[0]); },
+          .backward = [factor](
+                          const std::vector<Tensor>&, const Tensor&,
+                          const Tensor& dy) { return std::vector<Tensor>{zeros_like(dy).accumulate(dy, factor)}; }};
+      return doubled.apply(inputs);
     };
   };
   const Tensor x = random_tensor({4}, DType::float64);

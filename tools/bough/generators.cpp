@@ -16,7 +16,7 @@ void print_json() {
                     {"summary", description.summary},
                     {"causal", description.causal},
                     {"origin", description.origin},
-                    {"parameters", to_json(description.parameters)}});
+                    {"parameters", description.parameters.to_json()}});
   }
   fmt::print("{}\n", list.dump(2));
 }
@@ -27,7 +27,7 @@ void print_text() {
     if (!description.summary.empty()) fmt::print(": {}", description.summary);
     if (!description.causal) fmt::print("; not for causal use");
     if (description.origin != "built in") fmt::print(" [{}]", description.origin);
-    fmt::print("\n{}", describe(description.parameters));
+    fmt::print("\n{}", description.parameters.help());
   }
   fmt::print("\nEvery graph also takes \"length\" (tokens, from 1 to {}) and \"causal\" (default false).\n",
              max_sequence_length);

@@ -31,7 +31,7 @@ BuiltGraph build(const GraphRequest& request) {
   built.graph.graph.csr();
   const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
   built.milliseconds = time.count();
-  validate(built.graph);  // a plug-in may have made it without the builder
+  built.graph.validate();  // a plug-in may have made it without the builder
   return built;
 }
 

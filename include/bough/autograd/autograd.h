@@ -77,6 +77,9 @@ class BackwardCall {
 /// Returns one gradient per input, in order. It runs under NoGrad: gradients of gradients are not recorded.
 using BackwardFunction = std::function<Gradients(const BackwardCall&)>;
 
+/// What an operation with a gradient of its own needs: kernels/ops has them all.
+namespace autograd {
+
 /// One operation as the tape sees it.
 struct Operation {
   std::string_view name;        ///< a string literal
@@ -94,15 +97,19 @@ std::vector<Tensor> record(Operation operation, std::vector<Tensor> outputs);
 bool should_record(std::initializer_list<Tensor> inputs);
 bool should_record(std::span<const Tensor> inputs);
 
-/// An operation of the user's own. forward receives the inputs without history; whatever it returns is tied to them.
-/// backward receives (inputs, output, gradient of the output) and returns one tensor per input, undefined = zero;
-/// shapes and types of what it returns are checked.
+}  // namespace autograd
+
+/// An operation of the user's own: CustomFunction{...}.apply({x, y}). forward receives the inputs without history;
+/// whatever it returns is tied to them. backward receives (inputs, output, gradient of the output) and returns one
+/// tensor per input, undefined = zero; shapes and types of what it returns are checked.
 struct CustomFunction {
   std::function<Tensor(const std::vector<Tensor>& inputs)> forward;
   std::function<std::vector<Tensor>(const std::vector<Tensor>& inputs, const Tensor& output, const Tensor& gradient)>
       backward;
   std::string_view name = "custom_function";
+
+  /// forward(inputs), recorded. AutogradError if it returns an undefined tensor.
+  Tensor apply(const std::vector<Tensor>& inputs) const;
 };
-Tensor apply(const CustomFunction& function, const std::vector<Tensor>& inputs);
 
 }  // namespace bough

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "bough/core/host_device.h"
+#include "bough/detail/host_device.h"
 
 namespace bough {
 

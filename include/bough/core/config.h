@@ -109,15 +109,16 @@ class ParameterTable {
   ///   given" where there is no default.
   Settings read(std::string_view where, const nlohmann::json& values) const;
 
+  /// One line for each parameter: name, what is allowed, default, help.
+  std::string help() const;
+  /// The same for programs: a list of {"name", "type", "help", "default", ...}.
+  nlohmann::json to_json() const;
+
  private:
   std::vector<Parameter> parameters_;
 };
 
 /// "a whole number from 1 to 64", "one of pair, slot".
 std::string allowed_values(const Parameter& parameter);
-/// One line for each parameter: name, what is allowed, default, help.
-std::string describe(const ParameterTable& table);
-/// The same for programs: a list of {"name", "type", "help", "default", ...}.
-nlohmann::json to_json(const ParameterTable& table);
 
 }  // namespace bough

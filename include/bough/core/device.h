@@ -1,5 +1,6 @@
 #pragma once
 
+#include <iosfwd>
 #include <string>
 
 namespace bough {
@@ -21,6 +22,8 @@ struct Device {
 
 /// "cpu", "cuda:0".
 std::string to_string(Device device);
+/// Writes to_string(device).
+std::ostream& operator<<(std::ostream& stream, Device device);
 
 /// Reads "cpu", "cuda" or "cuda:N"; ConfigError for anything else.
 Device parse_device(const std::string& text);

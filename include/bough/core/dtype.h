@@ -2,6 +2,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iosfwd>
+#include <string>
 #include <string_view>
 #include <type_traits>
 
@@ -74,34 +76,19 @@ constexpr std::string_view name_of(DType dtype) {
   return "?";
 }
 
+std::string to_string(DType dtype);
+/// Writes to_string(dtype).
+std::ostream& operator<<(std::ostream& stream, DType dtype);
+
 constexpr bool is_floating(DType dtype) {
   return dtype == DType::float32 || dtype == DType::float64 || dtype == DType::bfloat16;
 }
 constexpr bool is_integer(DType dtype) { return dtype == DType::int32 || dtype == DType::int64; }
 
-/// Calls f(TypeTag<T>) with the C++ type of dtype.
+/// Calls f(TypeTag<T>) with the C++ type of dtype, for operations that compute with all types but bfloat16: TypeError
+/// naming the operation for that.
 template <typename F>
-decltype(auto) visit_dtype(DType dtype, F&& f) {
-  switch (dtype) {
-    case DType::float32:
-      return f(TypeTag<float>{});
-    case DType::float64:
-      return f(TypeTag<double>{});
-    case DType::int32:
-      return f(TypeTag<std::int32_t>{});
-    case DType::int64:
-      return f(TypeTag<std::int64_t>{});
-    case DType::bfloat16:
-      return f(TypeTag<bfloat16>{});
-    case DType::boolean:
-      break;
-  }
-  return f(TypeTag<bool>{});
-}
-
-/// The same for operations that compute with all types but bfloat16: TypeError naming the operation for that.
-template <typename F>
-decltype(auto) visit_computed(std::string_view where, DType dtype, F&& f) {
+decltype(auto) visit_all_but_bfloat16(std::string_view where, DType dtype, F&& f) {
   switch (dtype) {
     case DType::float32:
       return f(TypeTag<float>{});
@@ -117,6 +104,13 @@ decltype(auto) visit_computed(std::string_view where, DType dtype, F&& f) {
       break;
   }
   return f(TypeTag<bool>{});
+}
+
+/// The same for every type.
+template <typename F>
+decltype(auto) visit_dtype(DType dtype, F&& f) {
+  if (dtype == DType::bfloat16) return f(TypeTag<bfloat16>{});
+  return visit_all_but_bfloat16("visit_dtype", dtype, f);
 }
 
 /// Calls f(TypeTag<T>) for float32 and float64; TypeError naming the operation for the rest.

@@ -25,9 +25,9 @@ nlohmann::json read_json_file(const std::filesystem::path& path, JsonLimits limi
 nlohmann::json json_from_argument(std::string_view argument, std::string_view where);
 
 /// A value as it may stand in an error message: one line, at most about 60 characters.
-std::string shorten(const nlohmann::json& value);
+std::string json_excerpt(const nlohmann::json& value);
 
 /// ConfigError if arrays and objects nest deeper than allowed, for JSON that did not come through parse_json.
-void require_depth(const nlohmann::json& value, std::string_view where, int max_depth = JsonLimits{}.max_depth);
+void require_json_depth(const nlohmann::json& value, std::string_view where, int max_depth = JsonLimits{}.max_depth);
 
 }  // namespace bough

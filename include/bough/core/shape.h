@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <initializer_list>
+#include <iosfwd>
 #include <span>
 #include <string>
 #include <vector>
@@ -16,7 +17,7 @@ class Shape {
 
   Shape() = default;
   Shape(std::initializer_list<std::int64_t> extents) : Shape(std::span(extents.begin(), extents.size())) {}
-  explicit Shape(const std::vector<std::int64_t>& extents) : Shape(std::span(extents)) {}
+  Shape(const std::vector<std::int64_t>& extents) : Shape(std::span(extents)) {}
   /// ShapeError for a negative extent, more than eight of them, or a product beyond int64.
   explicit Shape(std::span<const std::int64_t> extents);
 
@@ -43,6 +44,8 @@ class Shape {
 
 /// "[3, 4]"; "[]" for a scalar.
 std::string to_string(const Shape& shape);
+/// Writes to_string(shape).
+std::ostream& operator<<(std::ostream& stream, const Shape& shape);
 
 /// Turns a possibly negative axis into 0..rank-1; ShapeError naming the operation otherwise.
 int resolve_axis(const char* where, int axis, int rank);

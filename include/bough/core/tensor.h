@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <iosfwd>
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "bough/core/device.h"
@@ -110,18 +112,51 @@ class Tensor {
   std::shared_ptr<TensorBody> body_;
 };
 
-/// Tensors made from nothing; float32 on the CPU unless told otherwise.
+/// Where the elements of a tensor are in the memory of its device, row-major: for kernels of the user's own. On a GPU
+/// the host cannot read there. Valid as long as the tensor lives; a kernel that writes there is followed by
+/// mark_written(). ShapeError for an undefined tensor.
+void* device_address(const Tensor& tensor);
+
+/// How a tensor is made that has no tensor to take its type and device from.
+struct TensorOptions {
+  std::optional<DType> dtype = {};  ///< default: float32; for arange int64
+  Device device = Device::cpu();
+  RandomGenerator* generator = nullptr;  ///< of random numbers; default: default_generator()
+};
+
+/// Tensors made from nothing: zeros({3, 4}), zeros({3, 4}, {.device = Device::cuda()}), zeros({3, 4}, DType::int64).
+Tensor zeros(const Shape& shape, const TensorOptions& options = {});
+Tensor zeros(const Shape& shape, DType dtype, Device device = Device::cpu());
+Tensor ones(const Shape& shape, const TensorOptions& options = {});
+Tensor ones(const Shape& shape, DType dtype, Device device = Device::cpu());
+Tensor full(const Shape& shape, double value, const TensorOptions& options = {});
+Tensor full(const Shape& shape, double value, DType dtype, Device device = Device::cpu());
+/// 0, 1, ..., count-1; int64 unless a type is given.
+Tensor arange(std::int64_t count, const TensorOptions& options = {});
+Tensor arange(std::int64_t count, DType dtype, Device device = Device::cpu());
+/// Of the shape, type and device of another.
 Tensor empty_like(const Tensor& like);
-Tensor zeros(const Shape& shape, DType dtype = DType::float32, Device device = Device::cpu());
 Tensor zeros_like(const Tensor& like);
-Tensor ones(const Shape& shape, DType dtype = DType::float32, Device device = Device::cpu());
-Tensor full(const Shape& shape, double value, DType dtype = DType::float32, Device device = Device::cpu());
-/// 0, 1, ..., count-1.
-Tensor arange(std::int64_t count, DType dtype = DType::int64, Device device = Device::cpu());
-/// Standard normal (Box-Muller on Philox) or uniform in [low, high); the same numbers for any number of threads.
-Tensor randn(const Shape& shape, DType dtype = DType::float32);
-Tensor randn(const Shape& shape, DType dtype, RandomGenerator& generator);
-Tensor rand_uniform(const Shape& shape, double low = 0, double high = 1, DType dtype = DType::float32);
-Tensor rand_uniform(const Shape& shape, double low, double high, DType dtype, RandomGenerator& generator);
+
+/// Random numbers of float32 or float64, TypeError otherwise: standard normal (Box-Muller on Philox), uniform in [0, 1)
+/// and uniform in [low, high). Each call takes the next stream of the generator. They are drawn on the CPU: the same
+/// numbers for any number of threads and on every device.
+Tensor randn(const Shape& shape, const TensorOptions& options = {});
+Tensor randn(const Shape& shape, DType dtype);
+Tensor rand(const Shape& shape, const TensorOptions& options = {});
+Tensor rand_uniform(const Shape& shape, double low = 0, double high = 1, const TensorOptions& options = {});
+Tensor rand_uniform(const Shape& shape, double low, double high, DType dtype);
+
+/// The tensor as text, much as NumPy writes it:
+///
+///     tensor([[ 0.5,   1, -2.25],
+///             [   3, nan,   inf]], shape=[2, 3], dtype=float32)
+///
+/// Numbers have at most 4 digits behind the point. Of more than 1000 elements, the first and last three along each axis
+/// are written, with "..." between them. No elements: []. A tensor of a GPU is copied to the host, and its device
+/// stands behind its type. "tensor(undefined)" for an undefined one.
+std::string to_string(const Tensor& tensor);
+/// Writes to_string(tensor).
+std::ostream& operator<<(std::ostream& stream, const Tensor& tensor);
 
 }  // namespace bough

@@ -26,7 +26,7 @@ using FunctorLoops = simt::FunctorLoops<FunctorQueue, Message, Reduce, N>;
 
 /// bough::message_reduce with functors of the user's own, for operands on a GPU; those on the CPU go there.
 ///
-/// Every function of the functors is marked BOUGH_HOST_DEVICE (bough/core/host_device.h); nvcc is called with
+/// Every function of the functors is marked BOUGH_HOST_DEVICE (bough/mp/functors.h has it); nvcc is called with
 /// -std=c++20 --expt-relaxed-constexpr. A warp takes the messages of a destination, its lanes neighbouring features;
 /// gradients run on the GPU too. Sums are made in the same order in every run, but not in that of the CPU.
 ///

@@ -2,9 +2,11 @@
 
 #include <cstdint>
 #include <functional>
+#include <iosfwd>
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <type_traits>
 #include <typeinfo>
 #include <utility>
@@ -212,6 +214,12 @@ struct EdgeSubset {
   Graph graph;
   IdArray edge_ids;
 };
+
+/// One line with the sizes and the first edges: "graph(nodes=5, edges=7, edge_types=2, 0->1, 0->2, 3->3, ...)";
+/// a bipartite graph has sources and destinations instead of nodes, a batch the number of its graphs.
+std::string to_string(const Graph& graph);
+/// Writes to_string(graph).
+std::ostream& operator<<(std::ostream& stream, const Graph& graph);
 
 struct SimplifiedGraph {
   Graph graph;

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "bough/detail/mp/waiting_messages.h"
 #include "bough/mp/batches.h"
-#include "bough/mp/waiting_messages.h"
 
 namespace bough {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "bough/core/host_device.h"
+#include "bough/detail/host_device.h"
 
 /// What happens on one edge and one feature: the operators that every traversal, on every backend, is a template of.
 ///

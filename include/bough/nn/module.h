@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <iosfwd>
 #include <string>
 #include <utility>
 #include <vector>
@@ -60,5 +61,15 @@ class Module {
   std::vector<std::pair<std::string, Module*>> parts_;
   bool training_ = true;
 };
+
+/// The type of the module, its number of trained elements, and a line with name and shape for each parameter, of more
+/// than 24 the first and last twelve:
+///
+///     bough::nn::Linear with 20 parameters
+///       weight [4, 4]
+///       bias [4]
+std::string to_string(const Module& module);
+/// Writes to_string(module).
+std::ostream& operator<<(std::ostream& stream, const Module& module);
 
 }  // namespace bough::nn

@@ -7,7 +7,8 @@
 
 namespace bough {
 
-struct EmbeddingOptions {
+/// How rows are looked up; the table itself is that of nn::Embedding.
+struct EmbeddingLookupOptions {
   /// The gradient of the table as RowGradient: only the rows that were looked up, ascending, each once. Without it a
   /// tensor of the table's shape, and so always on a GPU.
   bool sparse_gradient = false;
@@ -22,6 +23,6 @@ struct EmbeddingOptions {
 /// Gradients of equal entries are added up in the order of the index, bitwise the same for any number of threads;
 /// sparse and dense ones of several look-ups in the same table mix. Backward is O(entries * row width), and a dense
 /// gradient costs V * row width on top.
-Tensor embedding(const Tensor& table, const Tensor& index, const EmbeddingOptions& options = {});
+Tensor embedding(const Tensor& table, const Tensor& index, const EmbeddingLookupOptions& options = {});
 
 }  // namespace bough

@@ -3,7 +3,6 @@
 #include "bough/core/tensor.h"
 #include "bough/graph/graph.h"
 #include "bough/mp/operators.h"
-#include "bough/mp/plan.h"
 
 namespace bough {
 
@@ -29,5 +28,13 @@ struct GspmmOptions {
 /// threads and for every strategy. O(edges x features), less where rows overlap.
 Tensor gspmm(const Graph& graph, BinaryOp op, ReduceOp reduce, const Tensor& lhs, const Tensor& rhs = {},
              const GspmmOptions& options = {});
+
+/// Reductions of plain copies of node features compute once what rows have in common, if that pays: neighbouring rows
+/// of attention graphs share most of their sources. This is how many rows of features they then read and write on this
+/// graph, by destination, as a share of those they would without; 1 if nothing is shared.
+double shared_work(const Graph& graph);
+
+/// What gspmm does by default on this graph with `width` features of each message: for people who tune.
+Strategy chosen_strategy(const Graph& graph, std::int64_t width);
 
 }  // namespace bough

@@ -4,20 +4,16 @@
 
 namespace bough {
 
-struct LayerNormOptions {
-  double epsilon = 1e-5;  ///< added to the variance; must be positive
-};
-
 /// Brings each row along the last axis to mean 0 and variance 1, then scales and shifts it:
 /// y = (x - mean) / sqrt(variance + epsilon) * weight + bias, with the variance of the row itself (divided by its
 /// width).
 ///
 /// x float32 or float64 [..., W]; weight and bias [W] of the same type, or undefined for 1 and 0 -> the shape of x.
-/// A constant row, and so a row of width 1, gives bias. Width 0 and no rows give nothing, and zero gradients.
-/// The variance is summed around the mean, so rows far from 0 keep their precision.
-/// Reads x once, writes y once; keeps x, and mean and 1 / deviation of each row. Bitwise equal for any number of
-/// threads: gradients of weight and bias are summed in pieces that depend on the shape only.
-Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, const LayerNormOptions& options = {});
+/// epsilon is added to the variance; ConfigError unless it is positive. A constant row, and so a row of width 1, gives
+/// bias. Width 0 and no rows give nothing, and zero gradients. The variance is summed around the mean, so rows far from
+/// 0 keep their precision. Reads x once, writes y once; keeps x, and mean and 1 / deviation of each row. Bitwise equal
+/// for any number of threads: gradients of weight and bias are summed in pieces that depend on the shape only.
+Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double epsilon = 1e-5);
 
 struct AddLayerNormOptions {
   double epsilon = 1e-5;  ///< added to the variance; must be positive

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "bough/core/host_device.h"
+#include "bough/detail/host_device.h"
 #include "bough/mp/functors.h"
 #include "bough/simt/context.h"
 

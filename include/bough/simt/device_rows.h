@@ -3,8 +3,8 @@
 #include <memory>
 
 #include "bough/core/tensor.h"
+#include "bough/detail/mp/adjacency.h"
 #include "bough/graph/graph.h"
-#include "bough/mp/adjacency.h"
 #include "bough/simt/row_items.h"
 
 namespace bough::simt {

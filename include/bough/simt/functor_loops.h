@@ -5,11 +5,10 @@
 #include <utility>
 #include <vector>
 
-#include "bough/core/device_address.h"
 #include "bough/core/tensor.h"
-#include "bough/mp/functor_traits.h"
-#include "bough/mp/host_loops.h"
-#include "bough/mp/pass_operands.h"
+#include "bough/detail/mp/functor_traits.h"
+#include "bough/detail/mp/host_loops.h"
+#include "bough/detail/mp/pass_operands.h"
 #include "bough/simt/device_rows.h"
 #include "bough/simt/map_messages.h"
 #include "bough/simt/reduce_messages.h"

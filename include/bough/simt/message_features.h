@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "bough/mp/adjacency.h"
+#include "bough/detail/mp/adjacency.h"
 #include "bough/simt/collective.h"
 
 /// How kernels read the operands of messages, and which features of a message go where.

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "bough/mp/edge_kernel.h"
+#include "bough/detail/mp/edge_kernel.h"
 #include "bough/simt/message_features.h"
 #include "bough/simt/row_items.h"
 

@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "bough/mp/prefetch.h"
+#include "bough/detail/mp/prefetch.h"
 #include "kernels/attention/cpu/rows.h"
 #include "kernels/attention/views.h"
 #include "kernels/cpu/row_loop-inl.h"

@@ -14,7 +14,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "bough/mp/prefetch.h"
+#include "bough/detail/mp/prefetch.h"
 #include "kernels/attention/cpu/tile-inl.h"
 #include "kernels/attention/plan/attention_plan.h"
 #include "kernels/attention/views.h"

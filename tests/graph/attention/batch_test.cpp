@@ -15,7 +15,7 @@ using Nodes = std::vector<std::int32_t>;
 /// Every sequence of the batch is the graph of its length, shifted.
 void expect_parts(const AttentionGraph& batch, const GraphGenerator& generator,
                   const std::vector<std::int64_t>& lengths, bool causal) {
-  validate(batch);
+  batch.validate();
   ASSERT_EQ(batch.sequences.size(), lengths.size());
   std::vector<test::NamedEdge> expected;
   Nodes levels, tokens, readout;

@@ -36,7 +36,7 @@ TEST(AttentionGraphBuilder, MixesRulesIntervalsAndSingleEdges) {
   builder.add_edge(span, 1, down);
   builder.set_root(span);
   const AttentionGraph graph = builder.build();
-  validate(graph);
+  graph.validate();
   EXPECT_EQ(test::named_edges(graph), (std::vector<NamedEdge>{{0, 0, "self"},
                                                               {1, 1, "self"},
                                                               {4, 1, "down"},
@@ -190,7 +190,7 @@ TEST(AttentionGraphBuilder, UnitesHeadGroupsWithTheRelationOfTheFirst) {
   builder.start_head_group();
   builder.add_edges(1, 3, 2, far);
   const AttentionGraph graph = builder.build();
-  validate(graph);
+  graph.validate();
   EXPECT_EQ(test::named_edges(graph), (std::vector<NamedEdge>{{0, 2, "near"}, {1, 2, "near"}, {2, 2, "far"}}));
   EXPECT_EQ(test::named_edges(graph, graph.head_groups[1]), (std::vector<NamedEdge>{{1, 2, "far"}, {2, 2, "far"}}));
   AttentionGraphBuilder late({.length = 3});
@@ -205,9 +205,9 @@ TEST(Validate, SeesPartsThatDoNotFit) {
     builder.add_relation("a");
     builder.add_edges(0, 3, 2, 0);
     AttentionGraph graph = builder.build();
-    EXPECT_NO_THROW(validate(graph));
+    EXPECT_NO_THROW(graph.validate());
     change(graph);
-    return error_of([&] { validate(graph); });
+    return error_of([&] { graph.validate(); });
   };
   EXPECT_THAT(broken([](AttentionGraph& graph) { graph.levels.pop_back(); }), HasSubstr("levels has 2 entries"));
   EXPECT_THAT(broken([](AttentionGraph& graph) { graph.kinds.clear(); }), HasSubstr("kinds"));

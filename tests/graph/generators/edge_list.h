@@ -62,7 +62,7 @@ inline std::vector<std::string> relations_of(const AttentionGraph& graph, std::i
 
 inline AttentionGraph build(const nlohmann::json& specification, std::int64_t length, bool causal) {
   AttentionGraph graph = generators().make(specification)->build({.length = length, .causal = causal});
-  validate(graph);
+  graph.validate();
   return graph;
 }
 

@@ -61,7 +61,7 @@ TEST_P(EveryPattern, IsWellFormedForEveryShortLength) {
     for (int n = 1; n <= 70; ++n) {
       SCOPED_TRACE(testing::Message() << "n " << n << " causal " << causal);
       const AttentionGraph graph = generator->build({.length = n, .causal = causal});
-      ASSERT_NO_THROW(validate(graph));
+      ASSERT_NO_THROW(graph.validate());
       ASSERT_EQ(graph.num_tokens(), n);
       ASSERT_EQ(graph.graph.num_edge_types(), generator->num_relations(n));
       ASSERT_EQ(graph.sequences.size(), 1u);
@@ -141,7 +141,7 @@ TEST(Patterns, AreMadeFromTheirDefaultsUnlessTheyNeedOtherPatterns) {
       continue;
     }
     const auto generator = generators().make(description.name);
-    EXPECT_NO_THROW(validate(generator->build({.length = 300}))) << description.name;
+    EXPECT_NO_THROW(generator->build({.length = 300}).validate()) << description.name;
     EXPECT_EQ(generator->supports_causal(), description.causal) << description.name;
   }
 }

@@ -3,7 +3,7 @@
 #include <chrono>
 #include <optional>
 
-#include "bough/core/launch_observer.h"
+#include "bough/detail/launch_observer.h"
 #include "bough/simt/observable.h"
 #include "kernels/emulator/queue.h"
 #include "tests/emulator/device/device_memory.h"

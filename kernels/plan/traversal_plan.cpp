@@ -1,6 +1,8 @@
-#include "bough/mp/plan.h"
+#include "bough/detail/mp/traversal_plan.h"
 
 #include <algorithm>
+
+#include "bough/ops/gspmm.h"
 
 namespace bough {
 namespace {
@@ -15,27 +17,12 @@ constexpr std::int64_t block_features = 4096;
 
 }  // namespace
 
-std::string_view name_of(Strategy strategy) {
-  switch (strategy) {
-    case Strategy::automatic:
-      return "automatic";
-    case Strategy::serial:
-      return "serial";
-    case Strategy::rows:
-      return "rows";
-    case Strategy::split_hubs:
-      return "split_hubs";
-    case Strategy::features:
-      return "features";
-  }
-  return "?";
-}
-
 namespace mp {
 
 std::int64_t TraversalPlan::bytes() const {
   return static_cast<std::int64_t>(sizeof(*this) + chunk_begin.size() * sizeof(chunk_begin[0]) +
-                                   hubs.size() * sizeof(Hub) + hub_of_segment.size() * sizeof(hub_of_segment[0]));
+                                   split_rows.size() * sizeof(SplitRow) +
+                                   split_row_of_segment.size() * sizeof(split_row_of_segment[0]));
 }
 
 TraversalPlan make_plan(std::span<const std::int64_t> offsets) {
@@ -47,13 +34,13 @@ TraversalPlan make_plan(std::span<const std::int64_t> offsets) {
   for (std::int64_t row = 0; row < plan.rows; ++row) {
     const std::int64_t edges = offsets[static_cast<std::size_t>(row) + 1] - offsets[static_cast<std::size_t>(row)];
     plan.largest_row = std::max(plan.largest_row, edges);
-    cost += 1 + (edges > TraversalPlan::segment_edges ? 0 : edges);  // hubs are done elsewhere
+    cost += 1 + (edges > TraversalPlan::segment_edges ? 0 : edges);  // split rows are done segment by segment
     if (edges > TraversalPlan::segment_edges) {
       const std::int64_t segments = num_chunks(edges, TraversalPlan::segment_edges);
-      const auto hub = static_cast<std::int32_t>(plan.hubs.size());
-      plan.hubs.push_back({row, plan.segments(), segments});
-      plan.hub_of_segment.insert(plan.hub_of_segment.end(), static_cast<std::size_t>(segments), hub);
-      plan.hub_edges += edges;
+      const auto split_row = static_cast<std::int32_t>(plan.split_rows.size());
+      plan.split_rows.push_back({row, plan.segments(), segments});
+      plan.split_row_of_segment.insert(plan.split_row_of_segment.end(), static_cast<std::size_t>(segments), split_row);
+      plan.split_row_edges += edges;
     }
     if (cost >= TraversalPlan::chunk_cost) {
       plan.chunk_begin.push_back(row + 1);
@@ -85,11 +72,11 @@ Schedule make_schedule(const TraversalPlan& plan, const FeatureLayout& layout, c
     } else if (width >= wide_features) {
       schedule.strategy = Strategy::features;
     } else {
-      schedule.strategy = plan.hubs.empty() ? Strategy::rows : Strategy::split_hubs;
+      schedule.strategy = plan.split_rows.empty() ? Strategy::rows : Strategy::split_rows;
     }
   }
   const bool by_features = schedule.strategy == Strategy::features;
-  schedule.split = schedule.strategy == Strategy::split_hubs;
+  schedule.split = schedule.strategy == Strategy::split_rows;
   schedule.blocks = cut_features(layout, result, by_features ? std::max<std::int64_t>(8, width / block_features) : 1);
   const std::int64_t block_width = std::max<std::int64_t>(1, width / static_cast<std::int64_t>(schedule.blocks.size()));
   schedule.pieces_per_task = schedule.strategy == Strategy::serial
@@ -108,8 +95,8 @@ void traverse(const TraversalPlan& plan, const Schedule& schedule, const PieceFu
       const FeatureBlock& block = schedule.blocks[static_cast<std::size_t>(i / pieces)];
       const std::int64_t piece = i % pieces;
       if (piece < segments) {
-        const auto hub = static_cast<std::size_t>(plan.hub_of_segment[static_cast<std::size_t>(piece)]);
-        functions.segment(plan.hubs[hub], piece, block);
+        const auto split_row = static_cast<std::size_t>(plan.split_row_of_segment[static_cast<std::size_t>(piece)]);
+        functions.segment(plan.split_rows[split_row], piece, block);
       } else {
         const auto chunk = static_cast<std::size_t>(piece - segments);
         functions.rows(plan.chunk_begin[chunk], plan.chunk_begin[chunk + 1], block);
@@ -117,11 +104,11 @@ void traverse(const TraversalPlan& plan, const Schedule& schedule, const PieceFu
     }
   });
   if (segments == 0) return;
-  const auto hubs = static_cast<std::int64_t>(plan.hubs.size());
-  parallel_chunks(hubs * blocks, 1, [&](std::int64_t begin, std::int64_t end) {
+  const auto split_rows = static_cast<std::int64_t>(plan.split_rows.size());
+  parallel_chunks(split_rows * blocks, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
-      functions.merge(plan.hubs[static_cast<std::size_t>(i % hubs)],
-                      schedule.blocks[static_cast<std::size_t>(i / hubs)]);
+      functions.merge(plan.split_rows[static_cast<std::size_t>(i % split_rows)],
+                      schedule.blocks[static_cast<std::size_t>(i / split_rows)]);
     }
   });
 }

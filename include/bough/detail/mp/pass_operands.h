@@ -4,12 +4,12 @@
 #include <vector>
 
 #include "bough/core/tensor.h"
+#include "bough/detail/mp/adjacency.h"
+#include "bough/detail/mp/edge_kernel.h"
+#include "bough/detail/mp/features.h"
+#include "bough/detail/mp/traversal_plan.h"
 #include "bough/graph/graph.h"
-#include "bough/mp/adjacency.h"
-#include "bough/mp/edge_kernel.h"
-#include "bough/mp/features.h"
 #include "bough/mp/operators.h"
-#include "bough/mp/plan.h"
 
 /// What message_reduce needs that does not depend on the functors: checks, shapes and views of its operands.
 namespace bough::mp {

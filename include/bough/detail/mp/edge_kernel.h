@@ -6,11 +6,11 @@
 #include <tuple>
 #include <utility>
 
-#include "bough/mp/adjacency.h"
-#include "bough/mp/features.h"
+#include "bough/detail/mp/adjacency.h"
+#include "bough/detail/mp/features.h"
+#include "bough/detail/mp/instruction_set.h"
+#include "bough/detail/mp/prefetch.h"
 #include "bough/mp/functors.h"
-#include "bough/mp/instruction_set.h"
-#include "bough/mp/prefetch.h"
 
 /// The innermost loops: messages of a few edges, all their features, taken into one row of results. Written so that the
 /// compiler turns the loops over features into vector instructions; see instruction_set.h.

@@ -8,14 +8,14 @@
 
 namespace bough {
 
-/// Whoever watches launches; see LaunchTrace.
+/// Passes each launch to the callback of the one LaunchTrace; see there.
 class LaunchObserver {
  public:
   LaunchObserver(std::function<void(const KernelLaunch&)> on_launch, LaunchTraceOptions options)
       : on_launch_(std::move(on_launch)), options_(options) {}
 
   const LaunchTraceOptions& options() const { return options_; }
-  void tell(const KernelLaunch& launch) {
+  void notify(const KernelLaunch& launch) {
     const std::scoped_lock lock(mutex_);
     on_launch_(launch);
   }
@@ -26,12 +26,12 @@ class LaunchObserver {
   LaunchTraceOptions options_;
 };
 
-/// Null if nobody watches.
+/// That of the LaunchTrace that lives now; null if there is none.
 std::shared_ptr<LaunchObserver> launch_observer() noexcept;
 
-/// Starts a kernel and tells whoever watches. The backend knows the rest: probe.resources() gives KernelResources if
-/// there are any, probe.milliseconds(start) starts the kernel and waits for it, if it runs now. Every queue launches
-/// through this.
+/// Starts a kernel and notifies the observer, if there is one. The backend gives the rest: probe.resources() gives
+/// KernelResources if there are any, probe.milliseconds(start) starts the kernel and waits for it, if it runs now.
+/// Every queue launches through this.
 template <typename Probe, typename Start>
 void observed_launch(const KernelLaunch& launch, const Probe& probe, const Start& start) {
   const std::shared_ptr<LaunchObserver> observer = launch_observer();
@@ -43,7 +43,7 @@ void observed_launch(const KernelLaunch& launch, const Probe& probe, const Start
   } else {
     start();
   }
-  observer->tell(seen);
+  observer->notify(seen);
 }
 
 }  // namespace bough

@@ -4,19 +4,13 @@
 #include <utility>
 
 #include "bough/core/tensor.h"
+#include "bough/detail/mp/functor_traits.h"
+#include "bough/detail/mp/pass_operands.h"
+#include "bough/detail/mp/row_reduction.h"
 #include "bough/graph/graph.h"
-#include "bough/mp/functor_traits.h"
-#include "bough/mp/pass_operands.h"
-#include "bough/mp/row_reduction.h"
+#include "bough/mp/operators.h"
 
-namespace bough {
-
-struct MessageReduceOptions {
-  double empty_value = 0;                   ///< what a destination without in-edges gets
-  Strategy strategy = Strategy::automatic;  ///< on the CPU
-};
-
-namespace mp {
+namespace bough::mp {
 
 /// The loops of message_reduce on the CPU, for one message, one reduction and one number of operands.
 template <typename Message, typename Reduce, std::size_t N>
@@ -147,5 +141,4 @@ class HostLoops {
   const MessageReduceOptions& options_;
 };
 
-}  // namespace mp
-}  // namespace bough
+}  // namespace bough::mp

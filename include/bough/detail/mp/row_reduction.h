@@ -4,9 +4,9 @@
 #include <memory>
 #include <type_traits>
 
-#include "bough/mp/edge_kernel.h"
-#include "bough/mp/instruction_set.h"
-#include "bough/mp/plan.h"
+#include "bough/detail/mp/edge_kernel.h"
+#include "bough/detail/mp/instruction_set.h"
+#include "bough/detail/mp/traversal_plan.h"
 
 /// The two traversals: of rows, whose edges are reduced into one result each, and of edges, which each have their own.
 namespace bough::mp {
@@ -36,17 +36,17 @@ class RowReduction {
              {.rows = [&](std::int64_t begin, std::int64_t end,
                           const FeatureBlock& block) { reduce_rows(begin, end, block, schedule.split); },
               .segment =
-                  [&](const TraversalPlan::Hub& hub, std::int64_t segment, const FeatureBlock& block) {
-                    reduce_segment(hub.row, segment - hub.first_segment, block, scratch.row(segment));
+                  [&](const TraversalPlan::SplitRow& split_row, std::int64_t segment, const FeatureBlock& block) {
+                    reduce_segment(split_row.row, segment - split_row.first_segment, block, scratch.row(segment));
                   },
               .merge =
-                  [&](const TraversalPlan::Hub& hub, const FeatureBlock& block) {
-                    const ResultRow<T> target = results_.row(hub.row);
-                    copy(scratch.row(hub.first_segment), block, target);
-                    for (std::int64_t i = 1; i < hub.segments; ++i) {
-                      merge(scratch.row(hub.first_segment + i), block, target);
+                  [&](const TraversalPlan::SplitRow& split_row, const FeatureBlock& block) {
+                    const ResultRow<T> target = results_.row(split_row.row);
+                    copy(scratch.row(split_row.first_segment), block, target);
+                    for (std::int64_t i = 1; i < split_row.segments; ++i) {
+                      merge(scratch.row(split_row.first_segment + i), block, target);
                     }
-                    finish(hub.row, block);
+                    finish(split_row.row, block);
                   }});
   }
 
@@ -74,7 +74,7 @@ class RowReduction {
 
   std::int64_t degree(std::int64_t row) const { return adjacency_.offsets[row + 1] - adjacency_.offsets[row]; }
 
-  void reduce_rows(std::int64_t begin, std::int64_t end, const FeatureBlock& block, bool skip_hubs) const {
+  void reduce_rows(std::int64_t begin, std::int64_t end, const FeatureBlock& block, bool skip_split_rows) const {
     reduce_first_segments(begin, end, block);
     for (std::int64_t row = begin; row < end; ++row) {
       const std::int64_t edges = degree(row);
@@ -82,14 +82,14 @@ class RowReduction {
         fill(results_.row(row), block, results_.empty, -1);
       } else if (edges <= TraversalPlan::segment_edges) {
         finish(row, block);
-      } else if (!skip_hubs) {
-        reduce_hub(row, block);
+      } else if (!skip_split_rows) {
+        reduce_split_row(row, block);
         finish(row, block);
       }
     }
   }
 
-  void reduce_hub(std::int64_t row, const FeatureBlock& block) const {
+  void reduce_split_row(std::int64_t row, const FeatureBlock& block) const {
     const Scratch scratch(1, results_.width);
     const std::int64_t segments = num_chunks(degree(row), TraversalPlan::segment_edges);
     reduce_segment(row, 0, block, results_.row(row));
@@ -114,8 +114,8 @@ class RowReduction {
       for (std::int64_t row = begin; row < end; ++row) {
         const std::int64_t first = adjacency_.offsets[row] + segment * TraversalPlan::segment_edges;
         const std::int64_t last = std::min(adjacency_.offsets[row + 1], first + TraversalPlan::segment_edges);
-        const bool hub = adjacency_.offsets[row + 1] > last;
-        if (first < last && !(hub && elsewhere == nullptr)) {
+        const bool split_row = adjacency_.offsets[row + 1] > last;
+        if (first < last && !(split_row && elsewhere == nullptr)) {
           reduce_edges(row, first, last, block, elsewhere == nullptr ? results_.row(row) : *elsewhere);
         }
       }

@@ -1,0 +1,126 @@
+#pragma once
+
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "bough/autograd/autograd.h"
+#include "bough/core/tensor.h"
+#include "bough/detail/mp/functor_traits.h"
+#include "bough/detail/mp/host_loops.h"
+#include "bough/detail/mp/pass_operands.h"
+#include "bough/graph/graph.h"
+
+namespace bough::mp {
+
+/// message_reduce for one message, one reduction and one number of operands. Loops is HostLoops or one of the same kind
+/// for GPUs.
+template <typename Message, typename Reduce, std::size_t N, template <typename, typename, std::size_t> typename Loops>
+class MessageReduction {
+ public:
+  MessageReduction(const Graph& graph, const Message& message, const Reduce& reduce, PassOperands operands,
+                   const MessageReduceOptions& options)
+      : graph_(graph), message_(message), reduce_(reduce), operands_(std::move(operands)), options_(options) {}
+
+  Tensor run() const {
+    const std::vector<Tensor> inputs = operands_.tensors();
+    const bool recorded = autograd::should_record(inputs);
+    if (recorded) require_gradient();
+    Tensor result = Tensor::empty(operands_.result_shape(graph_), operands_.dtype(), operands_.device());
+    Tensor arg_indices =
+        recorded && Selects<Reduce> ? Tensor::empty(result.shape(), DType::int32, result.device()) : Tensor{};
+    if (result.elements() > 0) {
+      with_type([&]<typename T>(TypeTag<T>) { loops().template forward<T>(result, arg_indices); });
+    }
+    if (!recorded) return result;
+    std::vector<Tensor> saved = inputs;
+    saved.push_back(Selects<Reduce> ? arg_indices : result);
+    return autograd::record(
+        {.name = "message_reduce",
+         .inputs = inputs,
+         .saved = std::move(saved),
+         .backward = [self = without_tensors()](const BackwardCall& call) { return self.backward(call); }},
+        result);
+  }
+
+ private:
+  template <typename F>
+  void with_type(F&& f) const {
+    visit_floating("message_reduce", operands_.dtype(), [&]<typename T>(TypeTag<T> type) {
+      if constexpr (MessageOf<Message, T, N>) {
+        f(type);
+      } else {
+        operands_.refuse_type();
+      }
+    });
+  }
+
+  void require_gradient() const {
+    with_type([]<typename T>(TypeTag<T>) {
+      if constexpr (!HasGradient<Message, T, N>) {
+        PassOperands::refuse_gradient(
+            "the message has no gradient(values...) that gives std::array of all derivatives");
+      } else if constexpr (!Differentiable<Reduce, T>) {
+        PassOperands::refuse_gradient("the reduction has no derivative(message, result)");
+      }
+    });
+  }
+
+  Loops<Message, Reduce, N> loops() const { return {graph_, message_, reduce_, operands_, options_}; }
+
+  MessageReduction without_tensors() const {
+    MessageReduction copy = *this;
+    copy.operands_.forget_tensors();
+    return copy;
+  }
+
+  Gradients backward(const BackwardCall& call) const {
+    MessageReduction restored = *this;
+    for (std::size_t i = 0; i < N; ++i) restored.operands_.remember_tensor(i, call.saved(i));
+    Gradients gradients(N);
+    with_type([&]<typename T>(TypeTag<T>) {
+      if constexpr (HasGradient<Message, T, N> && Differentiable<Reduce, T>) {
+        const Tensor gradient =
+            std::same_as<Reduce, Mean> ? divided_by_in_degree(graph_, call.gradient()) : call.gradient();
+        [&]<std::size_t... I>(std::index_sequence<I...>) {
+          ((call.needs(I)
+                ? void(gradients[I] = restored.loops().template operand_gradient<T, I>(gradient, call.saved(N)))
+                : void()),
+           ...);
+        }
+        (std::make_index_sequence<N>{});
+      }
+    });
+    return gradients;
+  }
+
+  Graph graph_;
+  Message message_;
+  Reduce reduce_;
+  PassOperands operands_;
+  MessageReduceOptions options_;
+};
+
+/// The rest of message_reduce, once operands are known to be where the loops compute.
+template <template <typename, typename, std::size_t> typename Loops, typename Message, typename Reduce>
+Tensor reduced_messages(const Graph& graph, PassOperands operands, const MessageReduceOptions& options,
+                        const Message& message, const Reduce& reduce) {
+  const auto run = [&]<std::size_t N>() {
+    if constexpr (MessageOf<Message, float, N> || MessageOf<Message, double, N>) {
+      return MessageReduction<Message, Reduce, N, Loops>(graph, message, reduce, std::move(operands), options).run();
+    } else {
+      operands.refuse_count();
+      return Tensor();
+    }
+  };
+  switch (operands.count()) {
+    case 1:
+      return run.template operator()<1>();
+    case 2:
+      return run.template operator()<2>();
+    default:
+      return run.template operator()<3>();
+  }
+}
+
+}  // namespace bough::mp
