@@ -5,7 +5,7 @@
 #include <string>
 
 #include "bough/core/launch_observer.h"
-#include "bough/cuda/check.h"
+#include "bough/detail/cuda/runtime.h"
 
 /// For files that nvcc compiles: how kernels are started. All of it is in the header, because kernels are known only to
 /// the library that they are linked into.

@@ -3,9 +3,9 @@
 #include <memory>
 
 #include "bough/core/tensor.h"
+#include "bough/detail/simt/row_items.h"
 #include "bough/graph/graph.h"
 #include "bough/mp/adjacency.h"
-#include "bough/simt/row_items.h"
 
 namespace bough::simt {
 

@@ -2,8 +2,8 @@
 
 #include <cstdint>
 
+#include "bough/detail/simt/collective.h"
 #include "bough/mp/adjacency.h"
-#include "bough/simt/collective.h"
 
 /// How kernels read the operands of messages, and which features of a message go where.
 namespace bough::simt {
