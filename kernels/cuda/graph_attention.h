@@ -1,6 +1,6 @@
 #pragma once
 
-#include "bough/simt/row_items.h"
+#include "bough/detail/simt/row_items.h"
 #include "kernels/attention/views.h"
 #include "kernels/backend.h"
 

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "bough/simt/row_items.h"
+#include "bough/detail/simt/row_items.h"
 #include "kernels/backend.h"
 
 /// Sorting and prefix sums on a GPU; all arrays are in its memory. See kernels/thrust for what they do. DeviceError

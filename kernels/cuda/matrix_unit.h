@@ -5,7 +5,7 @@
 
 #include <type_traits>
 
-#include "bough/cuda/context.h"
+#include "bough/detail/cuda/context.h"
 #include "kernels/simt/matrix_unit.h"
 
 /// For files that nvcc compiles. Products of matrices by tensor cores, which know bfloat16 since architecture 80.

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include "bough/cuda/launch_body.h"
+#include "bough/detail/cuda/launch_body.h"
 #include "kernels/scratch.h"
 #include "src/core/recording.h"
 

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "bough/autograd/autograd.h"
-#include "bough/simt/device_rows.h"
+#include "bough/detail/simt/device_rows.h"
 #include "kernels/cpu/edge_softmax.h"
 #include "kernels/cuda/message_passing.h"
 #include "kernels/on_any_device.h"

@@ -6,8 +6,8 @@
 #include <limits>
 
 #include "bough/autograd/autograd.h"
+#include "bough/detail/simt/device_rows.h"
 #include "bough/ops/cast.h"
-#include "bough/simt/device_rows.h"
 #include "kernels/attention/cpu/rows.h"
 #include "kernels/attention/cpu/tiles.h"
 #include "kernels/attention/simt/device_tiles.h"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "bough/simt/device_rows.h"
+#include "bough/detail/simt/device_rows.h"
 #include "kernels/cpu/gsddmm.h"
 #include "kernels/cpu/gspmm.h"
 #include "kernels/cuda/message_passing.h"

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "bough/simt/collective.h"
+#include "bough/detail/simt/collective.h"
 
 namespace bough::simt {
 

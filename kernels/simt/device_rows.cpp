@@ -1,4 +1,4 @@
-#include "bough/simt/device_rows.h"
+#include "bough/detail/simt/device_rows.h"
 
 #include "kernels/cuda/grouping.h"
 #include "kernels/scratch.h"

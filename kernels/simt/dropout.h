@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "bough/core/random.h"
-#include "bough/simt/context.h"
+#include "bough/detail/simt/context.h"
 #include "kernels/simt/fragment.h"
 
 namespace bough::simt {

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <limits>
 
-#include "bough/simt/collective.h"
-#include "bough/simt/row_items.h"
+#include "bough/detail/simt/collective.h"
+#include "bough/detail/simt/row_items.h"
 #include "kernels/simt/score_base.h"
 
 /// Softmax over the edges of each row, column by column, in two passes: what a row needs to know of all its edges (in

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "bough/simt/context.h"
+#include "bough/detail/simt/context.h"
 #include "kernels/functors/cast.h"
 #include "kernels/functors/unary.h"
 #include "kernels/strided_move.h"

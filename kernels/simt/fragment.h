@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "bough/simt/collective.h"
+#include "bough/detail/simt/collective.h"
 #include "kernels/attention/views.h"
 
 /// Vectors of features spread over the lanes of a warp.

@@ -2,10 +2,9 @@
 
 #include <cstdint>
 
+#include "bough/detail/simt/context.h"
 #include "bough/ops/matmul.h"
-#include "bough/simt/context.h"
 #include "kernels/functors/unary.h"
-#include "kernels/simt/unrolled.h"
 
 /// Matrix products with plain multiplications and additions: a block for each tile of 64 x 64 results, through shared
 /// memory in steps of 16. Sums run in the order of k, so an element depends on its row and column only.

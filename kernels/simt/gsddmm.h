@@ -1,6 +1,6 @@
 #pragma once
 
-#include "bough/simt/map_messages.h"
+#include "bough/detail/simt/map_messages.h"
 #include "kernels/simt/message.h"
 
 /// The message of every edge by a built-in operator.

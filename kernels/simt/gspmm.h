@@ -1,6 +1,6 @@
 #pragma once
 
-#include "bough/simt/reduce_messages.h"
+#include "bough/detail/simt/reduce_messages.h"
 #include "kernels/simt/message.h"
 
 /// Messages of built-in operators reduced by row.

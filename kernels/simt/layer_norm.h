@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "bough/simt/collective.h"
+#include "bough/detail/simt/collective.h"
 
 namespace bough::simt {
 

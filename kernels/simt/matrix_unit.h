@@ -1,7 +1,7 @@
 #pragma once
 
 #include "bough/core/bfloat16.h"
-#include "bough/simt/context.h"
+#include "bough/detail/simt/context.h"
 
 /// Products of small matrices, as tensor cores make them: numbers of bfloat16, sums in float.
 namespace bough::simt {
@@ -9,8 +9,8 @@ namespace bough::simt {
 /// All matrices are of 16 x 16 elements.
 inline constexpr int matrix_size = 16;
 
-/// What a context multiplies matrices with: kernels/cuda/matrix_unit.h on a GPU, kernels/emulator/matrix_unit.h on the
-/// host. The 32 lanes of a warp hold a matrix together, nobody knows who has what, and all of them call
+/// What a context multiplies matrices with: kernels/cuda/matrix_unit.h on a GPU, tests/emulator/engine/matrix_unit.h on
+/// the host. The 32 lanes of a warp hold a matrix together, nobody knows who has what, and all of them call
 ///
 ///   left(context, array, first, stride)              rows of an array in shared memory: row r begins at element
 ///   right(context, array, first, stride)             first + r * stride of the array

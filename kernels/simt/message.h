@@ -4,9 +4,9 @@
 #include <span>
 
 #include "bough/detail/mp/features.h"
+#include "bough/detail/simt/message_features.h"
 #include "bough/mp/functors.h"
 #include "bough/mp/operators.h"
-#include "bough/simt/message_features.h"
 
 /// Messages of edges as kernels compute them: the operators of bough/mp/functors.h on operands that broadcast.
 namespace bough::simt {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "bough/simt/collective.h"
+#include "bough/detail/simt/collective.h"
 
 /// Updates of parameters: a block for each piece of a list over all parameters of a model. The list itself lies where
 /// kernels can read it.

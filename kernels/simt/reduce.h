@@ -4,7 +4,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "bough/simt/collective.h"
+#include "bough/detail/simt/collective.h"
 #include "kernels/functors/binary.h"
 
 /// Reductions of [outer, reduced, inner] over the middle axis: in pieces of it, whose results are reduced in turn,

@@ -1,4 +1,4 @@
-#include "bough/simt/row_items.h"
+#include "bough/detail/simt/row_items.h"
 
 #include <algorithm>
 

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "bough/simt/context.h"
+#include "bough/detail/simt/context.h"
 
 /// Sums of rows by an index that has been grouped by row: pieces of neighbouring entries first, whatever rows they
 /// belong to, then the rows that lie in several pieces, in order. So a row that occurs very often is as fast as any

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "bough/simt/context.h"
+#include "bough/detail/simt/context.h"
 #include "kernels/simt/fragment.h"
 
 /// Rows picked by an index, and what flows back into the rows of segments. Sums of rows by an index are gspmm over the

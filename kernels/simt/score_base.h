@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "bough/simt/context.h"
+#include "bough/detail/simt/context.h"
 
 namespace bough::simt {
 

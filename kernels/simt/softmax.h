@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "bough/simt/collective.h"
+#include "bough/detail/simt/collective.h"
 #include "kernels/simt/reduce.h"
 
 /// Softmax along the middle axis of [outer, reduced, inner] and its logarithm: a warp for each line.

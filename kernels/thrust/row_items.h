@@ -5,7 +5,7 @@
 #include <thrust/tabulate.h>
 
 #include "bough/detail/host_device.h"
-#include "bough/simt/row_items.h"
+#include "bough/detail/simt/row_items.h"
 #include "kernels/thrust/primitives.h"
 
 /// simt::make_row_items where the offsets are: the same items, by prefix sums.

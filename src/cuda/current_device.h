@@ -1,6 +1,6 @@
 #pragma once
 
-#include "bough/cuda/check.h"
+#include "bough/detail/cuda/runtime.h"
 
 namespace bough::cuda {
 

@@ -3,8 +3,7 @@
 #include <limits>
 
 #include "bough/core/errors.h"
-#include "bough/cuda/check.h"
-#include "bough/cuda/work_stream.h"
+#include "bough/detail/cuda/runtime.h"
 #include "src/core/cuda_device.h"
 #include "src/cuda/current_device.h"
 

@@ -1,6 +1,6 @@
 #include <cuda_runtime_api.h>
 
-#include "bough/cuda/check.h"
+#include "bough/detail/cuda/runtime.h"
 #include "src/core/cuda_device.h"
 #include "src/cuda/current_device.h"
 

@@ -10,10 +10,10 @@ run("making PTX" ${CMAKE_COMMAND} --build ${WORK_FOLDER}/build --target bough_co
 run("installing PTX" ${CMAKE_COMMAND} --install ${WORK_FOLDER}/build/src --component ptx --prefix ${WORK_FOLDER}/installed)
 
 file(GLOB_RECURSE files RELATIVE ${WORK_FOLDER}/installed ${WORK_FOLDER}/installed/*)
-if(NOT files MATCHES "^[^;]*/bough/ptx/core/elements[.]ptx$")
-  message(FATAL_ERROR "installed are '${files}' instead of bough/ptx/core/elements.ptx")
+if(NOT files MATCHES "^[^;]*/bough/ptx/core/memory_kernels[.]ptx$")
+  message(FATAL_ERROR "installed are '${files}' instead of bough/ptx/core/memory_kernels.ptx")
 endif()
 file(READ ${WORK_FOLDER}/installed/${files} text)
 if(NOT text MATCHES "[.]target sm_80" OR NOT text MATCHES "[.]entry [A-Za-z0-9_]*run_elements")
-  message(FATAL_ERROR "${files} is not PTX of architecture 80 with the kernels of src/cuda/elements.cu")
+  message(FATAL_ERROR "${files} is not PTX of architecture 80 with the kernels of src/cuda/memory_kernels.cu")
 endif()

@@ -5,7 +5,6 @@
 #include "kernels/cpu/layer_norm.h"
 #include "kernels/cpu/optimizer_step.h"
 #include "kernels/cpu/unary.h"
-#include "kernels/emulator/queue.h"
 #include "kernels/functors/binary.h"
 #include "kernels/reference/cross_entropy.h"
 #include "kernels/reference/dropout.h"
@@ -22,6 +21,7 @@
 #include "kernels/simt/optimizer_step.h"
 #include "kernels/simt/rows.h"
 #include "kernels/views.h"
+#include "tests/emulator/engine/queue.h"
 #include "tests/support/compare.h"
 #include "tests/support/random_tensor.h"
 

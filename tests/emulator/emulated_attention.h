@@ -9,10 +9,10 @@
 #include "kernels/attention/simt/tensor_cores.h"
 #include "kernels/attention/simt/tiles.h"
 #include "kernels/attention/simt/tiles_backward.h"
-#include "kernels/emulator/matrix_unit.h"
-#include "kernels/emulator/queue.h"
 #include "kernels/ops/graph_attention_call.h"
 #include "kernels/reference/graph_attention.h"
+#include "tests/emulator/engine/matrix_unit.h"
+#include "tests/emulator/engine/queue.h"
 #include "tests/kernels/graph_attention_cases.h"
 #include "tests/support/compare.h"
 

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "kernels/attention/simt/cost.h"
-#include "kernels/emulator/queue.h"
 #include "tests/emulator/emulated_attention.h"
+#include "tests/emulator/engine/queue.h"
 #include "tests/support/compare.h"
 #include "tests/support/errors.h"
 #include "tests/support/graph_zoo.h"

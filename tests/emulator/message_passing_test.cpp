@@ -2,18 +2,18 @@
 
 #include <gtest/gtest.h>
 
-#include "bough/simt/device_rows.h"
+#include "bough/detail/simt/device_rows.h"
 #include "kernels/cpu/edge_softmax.h"
 #include "kernels/cpu/gspmm.h"
 #include "kernels/cpu/gspmm_product_gradient.h"
 #include "kernels/cpu/segment.h"
-#include "kernels/emulator/queue.h"
 #include "kernels/ops/message.h"
 #include "kernels/simt/edge_softmax.h"
 #include "kernels/simt/gsddmm.h"
 #include "kernels/simt/gspmm.h"
 #include "kernels/simt/rows.h"
 #include "kernels/views.h"
+#include "tests/emulator/engine/queue.h"
 #include "tests/kernels/message_passing_cases.h"
 #include "tests/support/compare.h"
 

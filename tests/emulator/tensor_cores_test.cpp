@@ -6,8 +6,8 @@
 
 #include "bough/graph/graph_generator.h"
 #include "bough/ops/attention_plan.h"
-#include "kernels/emulator/matrix_unit.h"
 #include "tests/emulator/emulated_attention.h"
+#include "tests/emulator/engine/matrix_unit.h"
 #include "tests/support/errors.h"
 
 /// Products of matrices, and attention that is made of them, on the emulator.

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "bough/simt/row_items.h"
+#include "bough/detail/simt/row_items.h"
 #include "kernels/thrust/grouping.h"
 #include "kernels/thrust/row_items.h"
 #include "tests/emulator/host_primitives.h"

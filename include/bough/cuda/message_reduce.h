@@ -1,8 +1,8 @@
 #pragma once
 
-#include "bough/cuda/launch_body.h"
+#include "bough/detail/cuda/launch_body.h"
+#include "bough/detail/simt/functor_loops.h"
 #include "bough/mp/message_reduce.h"
-#include "bough/simt/functor_loops.h"
 
 /// For files that nvcc compiles.
 namespace bough::cuda {

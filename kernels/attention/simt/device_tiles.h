@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "bough/core/tensor.h"
+#include "bough/detail/simt/device_rows.h"
 #include "bough/graph/graph.h"
-#include "bough/simt/device_rows.h"
 #include "kernels/attention/simt/tile_plan.h"
 
 namespace bough::simt {

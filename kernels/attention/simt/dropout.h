@@ -1,6 +1,6 @@
 #pragma once
 
-#include "bough/simt/context.h"
+#include "bough/detail/simt/context.h"
 #include "kernels/attention/views.h"
 
 namespace bough::simt {

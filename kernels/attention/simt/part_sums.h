@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "bough/simt/context.h"
+#include "bough/detail/simt/context.h"
 #include "kernels/attention/simt/tile_view.h"
 #include "kernels/attention/views.h"
 

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "bough/core/errors.h"
-#include "bough/simt/context.h"
-#include "bough/simt/row_items.h"
+#include "bough/detail/simt/context.h"
+#include "bough/detail/simt/row_items.h"
 #include "kernels/attention/views.h"
 
 /// Gradients of relation tables. In one row every edge of a relation adds a multiple of the same vector (the row's

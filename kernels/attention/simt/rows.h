@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "bough/simt/row_items.h"
+#include "bough/detail/simt/row_items.h"
 #include "kernels/attention/simt/dropout.h"
 #include "kernels/attention/simt/share.h"
 #include "kernels/attention/views.h"

@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "bough/core/bfloat16.h"
-#include "bough/simt/row_items.h"
+#include "bough/detail/simt/row_items.h"
 
 /// The tiles of a graph's plan in the form in which blocks of threads take them, where kernels can read them.
 ///

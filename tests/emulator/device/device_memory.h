@@ -5,7 +5,7 @@
 #include <string>
 
 #include "bough/core/launch_trace.h"
-#include "kernels/emulator/memory_map.h"
+#include "tests/emulator/engine/memory_map.h"
 
 /// Memory of the emulated GPUs, which only kernels and copies may touch: everybody else who does crashes.
 namespace bough::emulator {

@@ -1,4 +1,4 @@
 #pragma once
 
 /// Found before that of CUDA when the sources of kernels/cuda are compiled for the emulated GPU.
-#include "kernels/emulator/matrix_unit.h"
+#include "tests/emulator/engine/matrix_unit.h"

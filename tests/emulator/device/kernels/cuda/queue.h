@@ -2,7 +2,7 @@
 
 #include <span>
 
-#include "bough/cuda/launch_body.h"
+#include "bough/detail/cuda/launch_body.h"
 #include "kernels/scratch.h"
 #include "src/core/recording.h"
 

@@ -4,9 +4,9 @@
 #include <optional>
 
 #include "bough/detail/launch_observer.h"
-#include "bough/simt/observable.h"
-#include "kernels/emulator/queue.h"
+#include "bough/detail/simt/context.h"
 #include "tests/emulator/device/device_memory.h"
+#include "tests/emulator/engine/queue.h"
 
 /// Found before that of CUDA when sources for nvcc are compiled for the emulated GPU.
 namespace bough::cuda {

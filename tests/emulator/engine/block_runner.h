@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "bough/core/parallel.h"
-#include "bough/simt/context.h"
-#include "kernels/emulator/fiber.h"
-#include "kernels/emulator/memory_map.h"
-#include "kernels/emulator/memory_rules.h"
-#include "kernels/emulator/traffic.h"
+#include "bough/detail/simt/context.h"
+#include "tests/emulator/engine/fiber.h"
+#include "tests/emulator/engine/memory_map.h"
+#include "tests/emulator/engine/memory_rules.h"
+#include "tests/emulator/engine/traffic.h"
 
 namespace bough::emulator {
 

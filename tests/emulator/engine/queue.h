@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "kernels/emulator/context.h"
+#include "tests/emulator/engine/context.h"
 
 namespace bough::emulator {
 

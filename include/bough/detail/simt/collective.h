@@ -1,8 +1,8 @@
 #pragma once
 
 #include "bough/detail/host_device.h"
+#include "bough/detail/simt/context.h"
 #include "bough/mp/functors.h"
-#include "bough/simt/context.h"
 
 /// Reductions over the lanes of a warp and the threads of a block. Every thread gets the result, and the order of the
 /// additions is fixed.

@@ -1,4 +1,4 @@
-#include "kernels/emulator/memory_map.h"
+#include "tests/emulator/engine/memory_map.h"
 
 namespace bough::emulator {
 

@@ -4,8 +4,8 @@
 #include <numeric>
 #include <vector>
 
-#include "bough/simt/collective.h"
-#include "kernels/emulator/queue.h"
+#include "bough/detail/simt/collective.h"
+#include "tests/emulator/engine/queue.h"
 
 namespace bough::emulator {
 namespace {

@@ -3,8 +3,8 @@
 #include <cstdint>
 
 #include "bough/detail/mp/edge_kernel.h"
-#include "bough/simt/message_features.h"
-#include "bough/simt/row_items.h"
+#include "bough/detail/simt/message_features.h"
+#include "bough/detail/simt/row_items.h"
 
 /// Messages reduced by row: a warp for each row, its lanes for neighbouring features. Rows with very many edges are cut
 /// into segments, which a second kernel takes together in order.

@@ -1,4 +1,4 @@
-#include "kernels/emulator/fiber.h"
+#include "tests/emulator/engine/fiber.h"
 
 #include <ucontext.h>
 

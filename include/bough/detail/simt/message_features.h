@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "bough/detail/mp/adjacency.h"
-#include "bough/simt/collective.h"
+#include "bough/detail/simt/collective.h"
 
 /// How kernels read the operands of messages, and which features of a message go where.
 namespace bough::simt {

@@ -2,10 +2,10 @@
 
 #include <stdexcept>
 
-#include "kernels/emulator/queue.h"
+#include "tests/emulator/engine/queue.h"
 #include "tests/support/errors.h"
 
-/// Bodies that break the rules of bough/simt/context.h, each of which the emulator must refuse.
+/// Bodies that break the rules of bough/detail/simt/context.h, each of which the emulator must refuse.
 namespace bough::emulator {
 namespace {
 

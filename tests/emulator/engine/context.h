@@ -4,7 +4,7 @@
 #include <source_location>
 #include <type_traits>
 
-#include "kernels/emulator/block_runner.h"
+#include "tests/emulator/engine/block_runner.h"
 
 namespace bough::emulator {
 
@@ -34,7 +34,7 @@ class SharedArray {
   int thread_;
 };
 
-/// The execution context of one emulated thread. See bough/simt/context.h for what its functions mean.
+/// The execution context of one emulated thread. See bough/detail/simt/context.h for what its functions mean.
 class Context {
  public:
   using Site = std::source_location;

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "bough/cuda/check.h"
+#include "bough/detail/cuda/runtime.h"
 #include "bough/detail/launch_observer.h"
 
 /// For files that nvcc compiles: how kernels are started. All of it is in the header, because kernels are known only to

@@ -4,8 +4,8 @@
 
 #include "bough/core/tensor.h"
 #include "bough/detail/mp/adjacency.h"
+#include "bough/detail/simt/row_items.h"
 #include "bough/graph/graph.h"
-#include "bough/simt/row_items.h"
 
 namespace bough::simt {
 

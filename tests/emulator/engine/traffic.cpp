@@ -1,4 +1,4 @@
-#include "kernels/emulator/traffic.h"
+#include "tests/emulator/engine/traffic.h"
 
 #include <algorithm>
 #include <array>

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "bough/simt/context.h"
+#include "bough/detail/simt/context.h"
 
 /// For files that nvcc compiles.
 namespace bough::cuda {
@@ -23,7 +23,7 @@ class SharedArray {
   T* data_;
 };
 
-/// The execution context on a GPU. See bough/simt/context.h for what its functions mean.
+/// The execution context on a GPU. See bough/detail/simt/context.h for what its functions mean.
 class Context {
  public:
   BOUGH_DEVICE int thread() const { return static_cast<int>(threadIdx.x); }

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "bough/simt/message_features.h"
+#include "bough/detail/simt/message_features.h"
 
 /// The message of every edge, in a row of its own. What a message is, reduce_messages.h says.
 namespace bough::simt {

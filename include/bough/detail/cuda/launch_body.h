@@ -1,9 +1,9 @@
 #pragma once
 
-#include "bough/cuda/context.h"
-#include "bough/cuda/launch.h"
-#include "bough/cuda/work_stream.h"
-#include "bough/simt/observable.h"
+#include "bough/detail/cuda/context.h"
+#include "bough/detail/cuda/launch.h"
+#include "bough/detail/cuda/runtime.h"
+#include "bough/detail/simt/context.h"
 
 /// For files that nvcc compiles.
 namespace bough::cuda {
@@ -15,7 +15,7 @@ __global__ void __launch_bounds__(Body::block_size, 1) run_body(const __grid_con
   body(context);
 }
 
-/// Starts a body, see bough/simt/context.h, on a device: after all that the calling thread has given it before.
+/// Starts a body, see bough/detail/simt/context.h, on a device: after all that the calling thread has given it before.
 template <typename Body>
 void launch_body(int device, const simt::Launch& launch, const Body& body) {
   check(cudaSetDevice(device), "cudaSetDevice");

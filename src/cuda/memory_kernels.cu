@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "bough/cuda/launch.h"
-#include "bough/cuda/work_stream.h"
+#include "bough/detail/cuda/launch.h"
+#include "bough/detail/cuda/runtime.h"
 #include "src/core/cuda_device.h"
 
 namespace bough {

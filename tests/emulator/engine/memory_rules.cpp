@@ -1,8 +1,8 @@
-#include "kernels/emulator/memory_rules.h"
+#include "tests/emulator/engine/memory_rules.h"
 
 #include <cstring>
 
-#include "kernels/emulator/site.h"
+#include "tests/emulator/engine/site.h"
 
 namespace bough::emulator {
 namespace {

@@ -9,9 +9,9 @@
 #include "bough/detail/mp/functor_traits.h"
 #include "bough/detail/mp/host_loops.h"
 #include "bough/detail/mp/pass_operands.h"
-#include "bough/simt/device_rows.h"
-#include "bough/simt/map_messages.h"
-#include "bough/simt/reduce_messages.h"
+#include "bough/detail/simt/device_rows.h"
+#include "bough/detail/simt/map_messages.h"
+#include "bough/detail/simt/reduce_messages.h"
 
 /// message_reduce on a GPU: the same kernels as those of the built-in operators, over functors of the user's own.
 namespace bough::simt {

@@ -1,11 +1,11 @@
-#include "kernels/emulator/block_runner.h"
+#include "tests/emulator/engine/block_runner.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
 
-#include "kernels/emulator/site.h"
+#include "tests/emulator/engine/site.h"
 
 namespace bough::emulator {
 namespace {

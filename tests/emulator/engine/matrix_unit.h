@@ -1,7 +1,7 @@
 #pragma once
 
-#include "kernels/emulator/context.h"
 #include "kernels/simt/matrix_unit.h"
+#include "tests/emulator/engine/context.h"
 
 namespace bough::emulator {
 
