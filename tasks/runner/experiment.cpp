@@ -38,7 +38,8 @@ void set_value(json& source, const std::string& path, const json& value) {
   json* place = &source;
   for (const std::string& key : keys) {
     if (key.empty()) throw ConfigError("experiment", fmt::format("'{}' is not a path like train.steps", path));
-    if (place == &source["graph"] && place->is_string()) *place = {{"kind", *place}};
+    const auto graph = source.find("graph");
+    if (graph != source.end() && place == &*graph && place->is_string()) *place = {{"kind", *place}};
     if (!place->is_object() && !place->is_null()) {
       throw ConfigError("experiment", fmt::format("'{}' leads into {}, which is not an object", path, shorten(*place)));
     }
@@ -166,6 +167,10 @@ ParameterTable experiment_parameters(const Task& task) {
   about_task.insert(about_task.begin(), choice_parameter("kind", "what is learned: " + task.summary(), {task.name()}));
   return {string_parameter("name", "of the experiment, in the report and as the default folder", "experiment"),
           string_parameter("description", "what it is for, shown in the report", ""),
+          string_parameter("focus",
+                           "the pattern that the report compares with all others: a kind of graph, or what names of "
+                           "runs begin with; none = all with all",
+                           ""),
           string_parameter("$schema", "where an editor finds what bough run --schema prints; ignored", ""),
           object_parameter("task", "what is learned, from which data", about_task),
           object_parameter("model", "the same for every pattern", task.model_parameters()),

@@ -26,7 +26,7 @@ inline Results sample_results() {
   const nlohmann::json wide = {{"kind", "window"}, {"width", 64}};
   Results results{.name = "sample <script>alert(1)</script>",
                   .description = "quotes \" and </script> inside",
-                  .experiment = {{"name", "sample"}},
+                  .experiment = {{"name", "sample"}, {"focus", "bpt"}},
                   .host = describe_host(),
                   .command = "bough run sample.json",
                   .metric = {.name = "bpc", .label = "bits per character"},
