@@ -199,6 +199,6 @@ void run_experiment(RunCommand command) {
   }
 }
 
-void run_worker() { runner::serve_worker(); }
+int run_worker() { return runner::serve_worker(); }
 
 }  // namespace bough::cli
