@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tasks/machine.h"
 #include "tasks/runner/results.h"
 
 namespace bough::runner {
