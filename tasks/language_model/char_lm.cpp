@@ -21,8 +21,7 @@
 #include "bough/ops/cross_entropy.h"
 #include "tasks/language_model/device_windows.h"
 #include "tasks/language_model/text_corpus.h"
-#include "tasks/runner/json_schema.h"
-#include "tasks/runner/plan.h"
+#include "tasks/machine.h"
 
 namespace bough {
 namespace {
@@ -33,11 +32,11 @@ nn::GraphTransformerOptions default_transformer() {
   return {.layers = 4, .layer = {.dim = 128, .heads = 4, .pre_norm = true, .dropout = 0.1}};
 }
 
-class CharLmRun : public runner::TrainingRun {
+class CharLmRun : public tasks::TrainingRun {
  public:
-  CharLmRun(const runner::RunSettings& settings, const TextSplits& splits);
+  CharLmRun(const tasks::RunSettings& settings, const TextSplits& splits);
 
-  runner::RunFacts facts() const override;
+  tasks::RunFacts facts() const override;
   void step(std::int64_t step) override;
   std::vector<double> losses(Losses which) override;
   json validate() override { return {{"valid_bpc", bits_per_character(valid_)}}; }
@@ -46,7 +45,7 @@ class CharLmRun : public runner::TrainingRun {
   std::map<std::string, std::string> load(const std::string& path) override;
 
  private:
-  static WindowShape window_shape(const runner::RunSettings& settings) {
+  static WindowShape window_shape(const tasks::RunSettings& settings) {
     const std::int64_t length = settings.task.integer("length");
     return {length, settings.train.integer("tokens_per_batch") / length};
   }
@@ -89,7 +88,7 @@ class CharLmRun : public runner::TrainingRun {
   Tensor last_norm_;  ///< of gradients in the last captured step
 };
 
-CharLmRun::CharLmRun(const runner::RunSettings& settings, const TextSplits& splits)
+CharLmRun::CharLmRun(const tasks::RunSettings& settings, const TextSplits& splits)
     : train_(settings.train),
       shape_(window_shape(settings)),
       device_(settings.device),
@@ -120,7 +119,7 @@ CharLmRun::CharLmRun(const runner::RunSettings& settings, const TextSplits& spli
                   .weight = train_.number("auxiliary_weight"),
                   .until = train_.number("auxiliary_until")}) {}
 
-runner::RunFacts CharLmRun::facts() const {
+tasks::RunFacts CharLmRun::facts() const {
   const auto& layer = model_options_.layer;
   const double dim = static_cast<double>(layer.dim), hidden = static_cast<double>(layer.feed_forward);
   const double nodes = static_cast<double>(graph_.computed_nodes());
@@ -269,8 +268,8 @@ void require_windows(const TextSplits& splits, std::int64_t length) {
 }
 
 /// Before anything large is made: who asks for more memory than there is, is ended without a word.
-void require_memory(const runner::RunSettings& settings) {
-  const auto free_bytes = settings.device == Device::cpu() ? runner::available_memory() : std::nullopt;
+void require_memory(const tasks::RunSettings& settings) {
+  const auto free_bytes = settings.device == Device::cpu() ? available_memory() : std::nullopt;
   if (!free_bytes) return;
   nn::GraphTransformerOptions options = default_transformer();
   nn::read_options(settings.model, options);
@@ -284,11 +283,11 @@ void require_memory(const runner::RunSettings& settings) {
                                          static_cast<double>(*free_bytes) / 1e9));
 }
 
-class CharLmTask : public runner::Task {
+class CharLmTask : public tasks::Task {
  public:
   std::string name() const override { return "char_lm"; }
   std::string summary() const override { return "predict the next character of a text"; }
-  runner::Metric metric() const override { return {.name = "bpc", .label = "bits per character"}; }
+  tasks::Metric metric() const override { return {.name = "bpc", .label = "bits per character"}; }
 
   std::vector<Parameter> task_parameters() const override {
     return {object_parameter("corpus", "the text: {\"kind\": \"turn_taking\"} or {\"kind\": \"text\", \"path\": ...}"),
@@ -309,19 +308,27 @@ class CharLmTask : public runner::Task {
     return parameters;
   }
 
-  json object_schemas() const override {
-    json kinds = json::array();
-    for (const CorpusKind& kind : corpus_kinds()) {
-      json schema = runner::json_schema(kind.parameters);
-      schema["title"] = kind.name;
-      schema["description"] = kind.summary;
-      schema["properties"]["kind"] = {{"const", kind.name}};
-      kinds.push_back(schema);
-    }
-    return {{"corpus", {{"oneOf", kinds}}}};
+  std::vector<Parameter> train_parameters() const override {
+    return {
+        integer_parameter("tokens_per_batch", "tokens of one step, in sequences of the task's length",
+                          {.initial = 8192, .smallest = 1}),
+        number_parameter("span_weight",
+                         "what each character that the heads of an adaptive_span graph reach, on average, adds to the "
+                         "loss",
+                         {.initial = 0.0, .minimum = 0}),
+        number_parameter("auxiliary_weight",
+                         "weight of the losses of the layers below the last at the first step; 0 = none",
+                         {.initial = 0.0, .minimum = 0}),
+        number_parameter("auxiliary_until", "share of the steps after which the losses of lower layers have faded away",
+                         {.initial = 0.5, .minimum = 0, .maximum = 1}),
+    };
   }
 
-  void check(const runner::RunSettings& settings) const override {
+  std::map<std::string, std::vector<tasks::ObjectKind>> object_kinds() const override {
+    return {{"corpus", corpus_kinds()}};
+  }
+
+  void check(const tasks::RunSettings& settings) const override {
     read_corpus_settings(settings.task.json("corpus"));
     const std::int64_t length = settings.task.integer("length"), batch = settings.train.integer("tokens_per_batch");
     if (batch < length) {
@@ -335,11 +342,11 @@ class CharLmTask : public runner::Task {
     generators().make(settings.graph);
   }
 
-  std::vector<runner::Bound> bounds(const runner::RunSettings& settings) const override {
+  std::vector<tasks::Bound> bounds(const tasks::RunSettings& settings) const override {
     return corpus_bounds(read_corpus_settings(settings.task.json("corpus")));
   }
 
-  std::unique_ptr<runner::TrainingRun> start(const runner::RunSettings& settings) const override {
+  std::unique_ptr<tasks::TrainingRun> start(const tasks::RunSettings& settings) const override {
     const auto seed = static_cast<std::uint64_t>(settings.train.integer("seed"));
     const Settings corpus = read_corpus_settings(settings.task.json("corpus"));
     require_memory(settings);
@@ -351,7 +358,7 @@ class CharLmTask : public runner::Task {
 
 }  // namespace
 
-const runner::Task& char_lm_task() {
+const tasks::Task& char_lm_task() {
   static const CharLmTask task;
   return task;
 }

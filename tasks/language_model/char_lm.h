@@ -2,12 +2,12 @@
 
 #include "tasks/language_model/character_model.h"
 #include "tasks/language_model/vocabulary.h"
-#include "tasks/runner/task.h"
+#include "tasks/task.h"
 
 namespace bough {
 
 /// Characters of a text, one after the other: every pattern with a causal form, scored in bits per character.
-const runner::Task& char_lm_task();
+const tasks::Task& char_lm_task();
 
 /// What a model has to know of the graphs it runs on.
 struct GraphShape {

@@ -71,8 +71,8 @@ TextSplits read_splits(const Settings& corpus, const std::vector<std::string>& f
 
 }  // namespace
 
-const std::vector<CorpusKind>& corpus_kinds() {
-  static const std::vector<CorpusKind> kinds = {
+const std::vector<tasks::ObjectKind>& corpus_kinds() {
+  static const std::vector<tasks::ObjectKind> kinds = {
       {"turn_taking", "made in the program: the next word depends on words far back", turn_taking_parameters()},
       {"text", "a file", text_parameters()}};
   return kinds;
@@ -81,12 +81,12 @@ const std::vector<CorpusKind>& corpus_kinds() {
 Settings read_corpus_settings(const nlohmann::json& specification) {
   const std::string where = "task.corpus";
   std::vector<std::string> names;
-  for (const CorpusKind& kind : corpus_kinds()) names.push_back(kind.name);
+  for (const tasks::ObjectKind& kind : corpus_kinds()) names.push_back(kind.name);
   const auto given = specification.find("kind");
   const std::string name = given == specification.end() ? names.front()
                            : given->is_string()         ? given->get<std::string>()
                                                         : json_excerpt(*given);
-  const auto kind = std::ranges::find(corpus_kinds(), name, &CorpusKind::name);
+  const auto kind = std::ranges::find(corpus_kinds(), name, &tasks::ObjectKind::name);
   if (kind == corpus_kinds().end()) {
     const std::string nearest = nearest_name(name, names);
     throw ConfigError(where, fmt::format("there is no corpus of the kind '{}'{}; known are {}", name,
@@ -104,7 +104,7 @@ TextSplits load_corpus(const Settings& corpus, const std::vector<std::string>& f
   return corpus.string("kind") == "turn_taking" ? make_turn_taking(corpus, seed) : read_splits(corpus, folders);
 }
 
-std::vector<runner::Bound> corpus_bounds(const Settings& corpus) {
+std::vector<tasks::Bound> corpus_bounds(const Settings& corpus) {
   if (corpus.string("kind") != "turn_taking") return {};
   return {{"blind to context", turn_taking_blind_bits}, {"ideal", turn_taking_ideal_bits}};
 }

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "bough/core/config.h"
-#include "tasks/runner/task.h"
+#include "tasks/task.h"
 
 namespace bough {
 
@@ -13,12 +13,8 @@ struct TextSplits {
   std::string train, valid, test;
 };
 
-/// Kinds of corpora a language model can learn: a name and what can be set.
-struct CorpusKind {
-  std::string name, summary;
-  ParameterTable parameters;
-};
-const std::vector<CorpusKind>& corpus_kinds();
+/// Kinds of corpora that a language model can learn.
+const std::vector<tasks::ObjectKind>& corpus_kinds();
 
 /// Checks {"kind": ..., ...}. ConfigError with the nearest name for a kind or key that is not known.
 Settings read_corpus_settings(const nlohmann::json& specification);
@@ -28,6 +24,6 @@ Settings read_corpus_settings(const nlohmann::json& specification);
 TextSplits load_corpus(const Settings& corpus, const std::vector<std::string>& folders, std::uint64_t seed);
 
 /// What is known of a corpus beforehand, in bits per character.
-std::vector<runner::Bound> corpus_bounds(const Settings& corpus);
+std::vector<tasks::Bound> corpus_bounds(const Settings& corpus);
 
 }  // namespace bough

@@ -3,12 +3,30 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 
 #include "bough/core/errors.h"
 
 namespace bough {
 namespace {
+
+/// A pattern that builds each graph once and remembers it: several steps here look at the same ones.
+class BuiltOnce : public GraphGenerator {
+ public:
+  explicit BuiltOnce(const GraphGenerator& generator) : generator_(generator) {}
+
+  AttentionGraph build(const BuildOptions& options) const override {
+    const auto [entry, added] = built_.try_emplace({options.length, options.past});
+    if (added) entry->second = generator_.build(options);
+    return entry->second;
+  }
+  std::int64_t num_relations(std::int64_t max_length) const override { return generator_.num_relations(max_length); }
+
+ private:
+  const GraphGenerator& generator_;
+  mutable std::map<std::pair<std::int64_t, std::optional<std::int64_t>>, AttentionGraph> built_;
+};
 
 /// Tokens of a window that are computed at once.
 struct Segment {
@@ -95,23 +113,25 @@ AttentionGraph joined(const GraphGenerator& generator, const std::vector<Segment
 }  // namespace
 
 AttentionGraph window_graph(const GraphGenerator& generator, std::int64_t length) {
-  const std::vector<Segment> segments = segments_of(generator, length);
-  return segments.size() == 1 ? generator.build(segments.front().options) : joined(generator, segments, length);
+  const BuiltOnce once(generator);
+  const std::vector<Segment> segments = segments_of(once, length);
+  return segments.size() == 1 ? once.build(segments.front().options) : joined(once, segments, length);
 }
 
 TokenGraph::TokenGraph(const GraphGenerator& generator, std::int64_t length, std::int64_t windows, std::int64_t layers,
                        Device device) {
-  const AttentionGraph one = window_graph(generator, length);
+  const BuiltOnce once(generator);
+  const AttentionGraph one = window_graph(once, length);
   attention_degree_ = bough::attention_degree(one);
   num_edges_ = one.graph.num_edges();
   num_nodes_ = one.graph.num_nodes();
 
-  const std::vector<Segment> segments = segments_of(generator, length);
+  const std::vector<Segment> segments = segments_of(once, length);
   std::vector<std::int32_t> order(static_cast<std::size_t>(windows * length));
   std::int32_t place = 0;
   for (const Segment& segment : segments) {
     const std::vector<BuildOptions> sequences(static_cast<std::size_t>(windows), segment.options);
-    const AttentionGraph batch = build_batch(generator, sequences);
+    const AttentionGraph batch = build_batch(once, sequences);
     parts_.push_back(
         {nn::make_layer_schedule(batch, {.layers = layers, .memory = segment.remembered}).to(device), Tensor()});
     if (segments.size() == 1) continue;

@@ -10,7 +10,9 @@
 #include "bough/core/json.h"
 #include "bough/graph/plugin.h"
 #include "tasks/data/data_path.h"
+#include "tasks/registry.h"
 #include "tasks/runner/embedded.h"
+#include "tasks/training/training_options.h"
 
 namespace bough::runner {
 namespace {
@@ -38,7 +40,8 @@ void set_value(json& source, const std::string& path, const json& value) {
   json* place = &source;
   for (const std::string& key : keys) {
     if (key.empty()) throw ConfigError("experiment", fmt::format("'{}' is not a path like train.steps", path));
-    if (place == &source["graph"] && place->is_string()) *place = {{"kind", *place}};
+    const auto graph = source.find("graph");
+    if (graph != source.end() && place == &*graph && place->is_string()) *place = {{"kind", *place}};
     if (!place->is_object() && !place->is_null()) {
       throw ConfigError("experiment",
                         fmt::format("'{}' leads into {}, which is not an object", path, json_excerpt(*place)));
@@ -68,9 +71,9 @@ std::string scalar_text(const json& value) {
 
 std::string task_kind(const json& source) {
   const auto task = source.find("task");
-  if (task == source.end() || !task->is_object()) return tasks().front()->name();
+  if (task == source.end() || !task->is_object()) return tasks::all_tasks().front()->name();
   const auto kind = task->find("kind");
-  return kind != task->end() && kind->is_string() ? kind->get<std::string>() : tasks().front()->name();
+  return kind != task->end() && kind->is_string() ? kind->get<std::string>() : tasks::all_tasks().front()->name();
 }
 
 struct SweepAxis {
@@ -141,7 +144,7 @@ json config_of(const Settings& all) {
           {"train", all.json("train")}};
 }
 
-PlannedRun check_run(const ParameterTable& table, const Task& task, const json& source,
+PlannedRun check_run(const ParameterTable& table, const tasks::Task& task, const json& source,
                      const ExperimentOptions& options) {
   json own = source;
   own.erase("sweep");
@@ -150,28 +153,29 @@ PlannedRun check_run(const ParameterTable& table, const Task& task, const json& 
   PlannedRun run{.name = {},
                  .config = config_of(all),
                  .settings = {},
-                 .checked = {.task = Settings("task", all.json("task")),
-                             .model = Settings("model", all.json("model")),
-                             .train = Settings("train", all.json("train")),
-                             .graph = all.json("graph"),
-                             .data_folders = options.data_folders,
-                             .device = options.device}};
+                 .checked = settings_of(config_of(all), options.data_folders, options.device)};
   task.check(run.checked);
   return run;
 }
 
 }  // namespace
 
-ParameterTable experiment_parameters(const Task& task) {
+ParameterTable experiment_parameters(const tasks::Task& task) {
   std::vector<Parameter> about_task = task.task_parameters();
   about_task.insert(about_task.begin(), choice_parameter("kind", "what is learned: " + task.summary(), {task.name()}));
+  std::vector<Parameter> train = training::training_parameters();
+  std::ranges::copy(task.train_parameters(), std::back_inserter(train));
   return {string_parameter("name", "of the experiment, in the report and as the default folder", "experiment"),
           string_parameter("description", "what it is for, shown in the report", ""),
+          string_parameter("focus",
+                           "the pattern that the report compares with all others: a kind of graph, or what names of "
+                           "runs begin with; none = all with all",
+                           ""),
           string_parameter("$schema", "where an editor finds what bough run --schema prints; ignored", ""),
           object_parameter("task", "what is learned, from which data", about_task),
           object_parameter("model", "the same for every pattern", task.model_parameters()),
           object_parameter("graph", "the attention pattern; bough generators lists them", {}, true),
-          object_parameter("train", "how long and how fast it learns", training_parameters()),
+          object_parameter("train", "how long and how fast it learns", train),
           object_parameter("sweep", "dotted path -> list of values; every combination is one run"),
           list_parameter("plugins", "shared libraries with further patterns", string_parameter("file", "")),
           integer_parameter("jobs", "runs side by side; default: as many as there are cores",
@@ -189,6 +193,15 @@ void apply_override(json& source, const std::string& text) {
   if (parsed.is_discarded()) parsed = value;
   set_value(source, path, parsed);
   if (source.contains("sweep") && source["sweep"].is_object()) source["sweep"].erase(path);
+}
+
+tasks::RunSettings settings_of(const json& config, std::vector<std::string> data_folders, Device device) {
+  return {.task = Settings("task", config.at("task")),
+          .model = Settings("model", config.at("model")),
+          .train = Settings("train", config.at("train")),
+          .graph = config.at("graph"),
+          .data_folders = std::move(data_folders),
+          .device = device};
 }
 
 std::string describe_setting(const std::string& path, const json& value) {
@@ -211,7 +224,7 @@ std::string describe_setting(const std::string& path, const json& value) {
 
 json completed_config(const json& saved) {
   try {
-    return config_of(experiment_parameters(task_named(task_kind(saved))).read("saved configuration", saved));
+    return config_of(experiment_parameters(tasks::task_named(task_kind(saved))).read("saved configuration", saved));
   } catch (const ConfigError&) {
     return saved;
   }
@@ -237,13 +250,16 @@ Experiment read_experiment(json source, const ExperimentOptions& options) {
     throw ConfigError("experiment", fmt::format("must be a JSON object, not {}", json_excerpt(source)));
   }
   for (const std::string& text : options.overrides) apply_override(source, text);
+  std::vector<std::string> plugins;
   if (source.contains("plugins") && source["plugins"].is_array()) {
     for (const json& library : source["plugins"]) {
-      if (library.is_string()) load_plugin(find_data_file(library.get<std::string>(), options.data_folders));
+      if (!library.is_string()) continue;
+      plugins.push_back(find_data_file(library.get<std::string>(), options.data_folders));
+      load_plugin(plugins.back());
     }
   }
 
-  const Task& task = task_named(task_kind(source));
+  const tasks::Task& task = tasks::task_named(task_kind(source));
   const ParameterTable table = experiment_parameters(task);
   const json sweep = source.value("sweep", json::object());
   if (!sweep.is_object()) {
@@ -251,7 +267,7 @@ Experiment read_experiment(json source, const ExperimentOptions& options) {
   }
   const std::vector<SweepAxis> axes = read_sweep(sweep);
 
-  Experiment experiment{.name = {}, .description = {}, .source = source, .task = &task, .runs = {}};
+  Experiment experiment{.name = {}, .description = {}, .source = source, .task = &task, .runs = {}, .plugins = plugins};
   std::set<std::string> names;
   for (json& settings : combinations(axes)) {
     json own = source;

@@ -4,16 +4,16 @@
 #include <string>
 #include <vector>
 
-#include "tasks/runner/task.h"
+#include "tasks/task.h"
 
 namespace bough::runner {
 
 /// One run of a sweep.
 struct PlannedRun {
-  std::string name;         ///< by what differs from the others; also the name of its folder
-  nlohmann::json config;    ///< {"task", "model", "graph", "train"}: checked, with every default
-  nlohmann::json settings;  ///< what the sweep sets: {"train.seed": 1, ...}
-  RunSettings checked;
+  std::string name;            ///< by what differs from the others; also the name of its folder
+  nlohmann::json config;       ///< {"task", "model", "graph", "train"}: checked, with every default
+  nlohmann::json settings;     ///< what the sweep sets: {"train.seed": 1, ...}
+  tasks::RunSettings checked;  ///< config as the task takes it
 };
 
 /// A checked experiment: JSON as api users write it, and the runs that follow from it.
@@ -21,13 +21,14 @@ struct Experiment {
   std::string name;
   std::string description;
   nlohmann::json source;  ///< as given, with what --set changed
-  const Task* task = nullptr;
+  const tasks::Task* task = nullptr;
   std::vector<PlannedRun> runs;
-  std::int64_t jobs = 0;  ///< runs side by side; 0 = as many as there are cores
+  std::vector<std::string> plugins = {};  ///< files of the plug-ins it names
+  std::int64_t jobs = 0;                  ///< runs side by side; 0 = as many as there are cores
 };
 
 /// What an experiment for this task may hold.
-ParameterTable experiment_parameters(const Task& task);
+ParameterTable experiment_parameters(const tasks::Task& task);
 
 /// Where an experiment finds files and what it runs on.
 struct ExperimentOptions {
@@ -44,6 +45,9 @@ Experiment read_experiment(nlohmann::json source, const ExperimentOptions& optio
 /// Sets one value: the path's objects are made as needed. The text is JSON or else a plain string. ConfigError unless
 /// it looks like path=value.
 void apply_override(nlohmann::json& source, const std::string& text);
+
+/// A checked configuration as the task takes it.
+tasks::RunSettings settings_of(const nlohmann::json& config, std::vector<std::string> data_folders, Device device);
 
 /// A short name for what a sweep sets: "bpt-k4", "seed2".
 std::string describe_setting(const std::string& path, const nlohmann::json& value);

@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "bough/graph/graph_generator.h"
+#include "tasks/registry.h"
 #include "tasks/runner/experiment.h"
-#include "tasks/runner/task.h"
 
 namespace bough::runner {
 namespace {
@@ -66,6 +66,18 @@ json graph_schema() {
   return {{"description", "the attention pattern; bough generators lists them"}, {"oneOf", kinds}};
 }
 
+json schemas_of(const std::vector<tasks::ObjectKind>& kinds) {
+  json schemas = json::array();
+  for (const tasks::ObjectKind& kind : kinds) {
+    json schema = json_schema(kind.parameters);
+    schema["title"] = kind.name;
+    schema["description"] = kind.summary;
+    schema["properties"]["kind"] = {{"const", kind.name}};
+    schemas.push_back(schema);
+  }
+  return schemas;
+}
+
 }  // namespace
 
 json json_schema(const ParameterTable& table) {
@@ -80,11 +92,12 @@ json json_schema(const ParameterTable& table) {
 
 json experiment_schema() {
   json variants = json::array();
-  for (const Task* task : tasks()) {
+  for (const tasks::Task* task : tasks::all_tasks()) {
     json schema = json_schema(experiment_parameters(*task));
     json& properties = schema["properties"];
-    const json objects = task->object_schemas();
-    for (const auto& [name, object] : objects.items()) properties["task"]["properties"][name].update(object);
+    for (const auto& [name, kinds] : task->object_kinds()) {
+      properties["task"]["properties"][name]["oneOf"] = schemas_of(kinds);
+    }
     properties["graph"] = graph_schema();
     properties["sweep"]["additionalProperties"] = {{"type", "array"}, {"minItems", 1}};
     schema["title"] = task->name();

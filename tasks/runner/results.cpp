@@ -3,13 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
-#include <thread>
 
 #include "bough/core/errors.h"
 #include "bough/core/json.h"
-#include "bough/core/parallel.h"
-#include "bough/core/version.h"
 #include "src/core/files.h"
 
 namespace bough::runner {
@@ -50,14 +46,6 @@ const json& object_in(const json& entry, const char* key) {
   if (!value.is_object())
     throw IoError("results", fmt::format("{} of a run must be an object, not {}", key, json_excerpt(value)));
   return value;
-}
-
-std::string processor_name() {
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);) {
-    if (line.starts_with("model name")) return line.substr(std::min(line.size(), line.find(':') + 2));
-  }
-  return "unknown";
 }
 
 }  // namespace
@@ -134,17 +122,6 @@ RunResult run_result_from(const json& entry) {
 RunResult* Results::find(const std::string& run_name) {
   const auto found = std::ranges::find(runs, run_name, &RunResult::name);
   return found == runs.end() ? nullptr : &*found;
-}
-
-json describe_host() {
-  const BuildInformation build = build_information();
-  return {{"processor", processor_name()},
-          {"cores", std::thread::hardware_concurrency()},
-          {"threads", num_threads()},
-          {"bough", build.version},
-          {"compiler", build.compiler},
-          {"build_type", build.build_type},
-          {"instruction_set", build.instruction_set}};
 }
 
 void save_results(const std::string& path, const Results& results) {

@@ -8,6 +8,10 @@
 
 namespace bough::runner {
 
+using tasks::Bound;
+using tasks::Metric;
+using tasks::RunFacts;
+
 enum class RunStatus { running, done, failed };
 const char* to_string(RunStatus status);
 
@@ -55,9 +59,6 @@ struct Results {
 
   RunResult* find(const std::string& run_name);
 };
-
-/// Processor, cores, threads, version: where the figures come from.
-nlohmann::json describe_host();
 
 /// Replaces the file atomically. Numbers that are not finite become null.
 void save_results(const std::string& path, const Results& results);

@@ -14,6 +14,8 @@
 #include "bough/graph/plugin.h"
 #include "bough/ops/matmul.h"
 #include "src/core/files.h"
+#include "tasks/machine.h"
+#include "tasks/registry.h"
 #include "tasks/runner/interrupt.h"
 #include "tasks/runner/worker.h"
 
@@ -172,16 +174,18 @@ void Sweep::on_event(const RunPlan& plan, WorkerProcess& worker, bool& has_resul
 }
 
 json Sweep::worker_request(const RunPlan& plan) const {
-  const RunSettings& settings = plan.run->checked;
-  return {{"experiment", experiment_.source},
-          {"run", plan.run->name},
+  std::vector<std::string> plugins = options_.plugins;
+  plugins.insert(plugins.end(), experiment_.plugins.begin(), experiment_.plugins.end());
+  return {{"run", plan.run->name},
+          {"settings", plan.run->settings},
+          {"config", plan.run->config},
           {"folder", folder_of(plan.run->name)},
           {"resume", options_.resume},
           {"threads", std::max(1, num_threads() / options_.jobs)},
-          {"data_folders", settings.data_folders},
-          {"device", bough::to_string(settings.device)},
+          {"data_folders", plan.run->checked.data_folders},
+          {"device", bough::to_string(plan.run->checked.device)},
           {"tf32", tf32_products()},
-          {"plugins", options_.plugins}};
+          {"plugins", plugins}};
 }
 
 RunResult Sweep::failed(const RunPlan& plan, const std::string& error) const {
@@ -224,11 +228,12 @@ int serve_worker() {
   set_num_threads(request.at("threads"));
   set_tf32_products(request.at("tf32"));
   for (const json& library : request.at("plugins")) load_plugin(library.get<std::string>());
-  const Experiment experiment =
-      read_experiment(request.at("experiment"),
-                      {.data_folders = request.at("data_folders"), .device = parse_device(request.at("device"))});
-  const auto run = std::ranges::find(experiment.runs, request.at("run").get<std::string>(), &PlannedRun::name);
-  if (run == experiment.runs.end()) throw ConfigError("worker", "there is no such run");
+  const json& config = request.at("config");
+  const PlannedRun run{.name = request.at("run"),
+                       .config = config,
+                       .settings = request.at("settings"),
+                       .checked = settings_of(config, request.at("data_folders"),
+                                              parse_device(request.at("device").get<std::string>()))};
   const auto say = [](const char* what, const auto& value) {
     const std::string line =
         nlohmann::ordered_json{{what, value}}.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
@@ -236,8 +241,8 @@ int serve_worker() {
     std::fflush(stdout);
   };
   const RunResult result =
-      train_run({.task = experiment.task,
-                 .run = &*run,
+      train_run({.task = &tasks::task_named(config.at("task").at("kind")),
+                 .run = &run,
                  .folder = request.at("folder"),
                  .resume = request.at("resume"),
                  .on_progress = [&](const RunProgress& progress) { say("progress", to_json(progress)); }});

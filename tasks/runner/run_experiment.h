@@ -3,7 +3,7 @@
 #include <functional>
 #include <string>
 
-#include "tasks/runner/plan.h"
+#include "tasks/runner/run_plan.h"
 #include "tasks/runner/train_run.h"
 
 namespace bough::runner {
@@ -40,8 +40,8 @@ struct SweepOutcome {
 SweepOutcome run_experiment(const Experiment& experiment, const std::vector<RunPlan>& plans,
                             const SweepOptions& options);
 
-/// The other end of a worker process: reads its request from stdin, trains, and writes progress and result to stdout.
-/// Returns the exit code.
+/// The other end of a worker process: reads the checked configuration of one run from stdin, trains, and writes
+/// progress and result to stdout. Returns the exit code.
 int serve_worker();
 
 }  // namespace bough::runner

@@ -71,7 +71,7 @@ class Training {
 
   const RunRequest& request_;
   RunResult result_;
-  std::unique_ptr<TrainingRun> run_;
+  std::unique_ptr<tasks::TrainingRun> run_;
   std::unique_ptr<RunLog> log_;
   std::int64_t steps_, evaluate_every_, log_every_;
   double checkpoint_seconds_;
@@ -101,7 +101,7 @@ void Training::train() {
     run_->step(step);
     // The first one too, so that progress has something to tell.
     const bool all = save_now || record_due(step) || steps_here_ == 0;
-    add_losses(step, run_->losses(all ? TrainingRun::Losses::all : TrainingRun::Losses::known));
+    add_losses(step, run_->losses(all ? tasks::TrainingRun::Losses::all : tasks::TrainingRun::Losses::known));
     const double seconds = seconds_since(start);
     result_.steps_done = step;
     result_.train_seconds += seconds;
@@ -111,7 +111,7 @@ void Training::train() {
     report_progress(step == steps_);
     if (save_now) save();
   }
-  add_losses(result_.steps_done, run_->losses(TrainingRun::Losses::all));
+  add_losses(result_.steps_done, run_->losses(tasks::TrainingRun::Losses::all));
   result_.peak_memory_bytes = std::max(result_.peak_memory_bytes, memory_statistics(device_).bytes_peak);
   if (result_.steps_done < steps_) return save();
 

@@ -19,7 +19,7 @@ struct RunProgress {
 };
 
 struct RunRequest {
-  const Task* task = nullptr;
+  const tasks::Task* task = nullptr;
   const PlannedRun* run = nullptr;
   std::string folder = {};  ///< where log and checkpoint go; made if it is not there
   bool resume = false;      ///< go on from the checkpoint, if there is one

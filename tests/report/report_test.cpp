@@ -40,6 +40,66 @@ TEST(Summary, SaysWhoIsAheadAtEqualDegreeAndWhenItIsNotTheTree) {
   EXPECT_NE(to_html(summary).find("not better"), std::string::npos);
 }
 
+/// One seed of each pattern, with this degree and score.
+runner::Results results_of(const std::vector<std::tuple<std::string, double, double>>& patterns,
+                           const std::string& focus = "") {
+  runner::Results results = runner::sample_results();
+  results.experiment = {{"name", "sample"}};
+  if (!focus.empty()) results.experiment["focus"] = focus;
+  results.runs.clear();
+  for (const auto& [kind, degree, score] : patterns) {
+    results.runs.push_back(runner::sample_run({{"kind", kind}}, 1, degree, score));
+  }
+  return results;
+}
+
+TEST(Summary, ComparesEveryPatternWithEveryOtherThatIsNearWithoutAFocus) {
+  const Summary summary = summarize(
+      results_of({{"window", 20, 0.9}, {"mine_from_a_plugin", 21, 0.5}, {"star", 22, 0.7}, {"far", 80, 0.4}}));
+  EXPECT_EQ(summary.focus, "");
+  ASSERT_EQ(summary.findings.size(), 3u);
+  EXPECT_THAT(summary.findings[0].text, ::testing::StartsWith("mine_from_a_plugin (degree 21.0): 0.500 against 0.900"))
+      << "the largest difference first, told from the better one's side";
+  for (const Finding& finding : summary.findings) EXPECT_TRUE(finding.ahead);
+  EXPECT_EQ(summary.findings_remark(), "");
+}
+
+TEST(Summary, TellsFindingsFromTheSideOfTheFocusWhateverItIsCalled) {
+  const std::vector<std::tuple<std::string, double, double>> patterns{
+      {"window", 20, 0.9}, {"mine", 21, 0.5}, {"star", 22, 0.4}};
+  const Summary summary = summarize(results_of(patterns, "mine"));
+  EXPECT_EQ(summary.focus, "mine");
+  ASSERT_EQ(summary.findings.size(), 2u) << "window and star are not compared";
+  for (const Finding& finding : summary.findings) EXPECT_THAT(finding.text, ::testing::StartsWith("mine (degree"));
+  EXPECT_FALSE(summary.findings[0].ahead) << "star";
+  EXPECT_TRUE(summary.findings[1].ahead) << "window";
+  EXPECT_EQ(summarize(results_of(patterns, "mine-seed1")).findings.size(), 2u) << "the name of a run";
+  EXPECT_EQ(summarize(results_of(patterns, "min")).focus, "") << "half a word is no name";
+  EXPECT_EQ(summarize(results_of(patterns, "absent")).findings.size(), 3u) << "a focus that was not run";
+}
+
+TEST(Summary, SaysThatNoTwoPatternsAreNearOnlyWhereItIsTrue) {
+  const auto findings = [](const runner::Results& results) { return findings_text(summarize(results)); };
+  EXPECT_EQ(findings(results_of({{"window", 20, 0.9}, {"star", 40, 0.5}})),
+            "No two patterns have about the same degree here.\n");
+  EXPECT_EQ(findings(results_of({{"window", 20, 0.9}, {"star", 21, 0.5}, {"bpt", 40, 0.5}}, "bpt")),
+            "No other pattern has about the same degree as bpt here.\n");
+  EXPECT_THAT(findings(results_of({{"window", 20, 0.9}, {"star", 21, 0.5}, {"bpt", 40, 0.5}})),
+              HasSubstr("star (degree 21.0)"));
+}
+
+TEST(Summary, KeepsTheFindingsShortAndCountsWhatItLeavesOut) {
+  std::vector<std::tuple<std::string, double, double>> patterns;
+  for (int i = 0; i < 7; ++i)
+    patterns.emplace_back("pattern" + std::string(1, static_cast<char>('a' + i)), 20, 0.1 * i);
+  const Summary summary = summarize(results_of(patterns));
+  EXPECT_EQ(summary.findings.size(), most_findings);
+  EXPECT_EQ(summary.findings_left_out, 21 - most_findings);
+  EXPECT_THAT(findings_text(summary), HasSubstr("9 more comparisons at about the same degree are left out."));
+  EXPECT_THAT(summary.findings[0].text, HasSubstr("patterna (degree 20.0): 0.000 against 0.600 for patterng"));
+  EXPECT_THAT(to_html(summary), HasSubstr("9 more comparisons"));
+}
+
 TEST(Summary, DoesNotSpeakOfScatterWhereThereIsOneSeed) {
   runner::Results results = runner::sample_results();
   std::erase_if(results.runs, [](const runner::RunResult& run) { return run.name.ends_with("seed2"); });

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tasks/machine.h"
 #include "tasks/runner/results.h"
 
 namespace bough::runner {
@@ -26,7 +27,7 @@ inline Results sample_results() {
   const nlohmann::json wide = {{"kind", "window"}, {"width", 64}};
   Results results{.name = "sample <script>alert(1)</script>",
                   .description = "quotes \" and </script> inside",
-                  .experiment = {{"name", "sample"}},
+                  .experiment = {{"name", "sample"}, {"focus", "bpt"}},
                   .host = describe_host(),
                   .command = "bough run sample.json",
                   .metric = {.name = "bpc", .label = "bits per character"},

@@ -83,6 +83,15 @@ TEST(Experiment, AnOverrideReplacesAValueAndEndsItsSweep) {
   EXPECT_EQ(read_experiment(source, {.overrides = {"graph=logsparse"}}).runs.size(), 2u);
 }
 
+TEST(Experiment, AnOverrideAddsNothingButItsOwnPath) {
+  json source = {{"train", {{"steps", 3}}}};
+  apply_override(source, "train.steps=5");
+  EXPECT_EQ(source, json({{"train", {{"steps", 5}}}}));
+  source["graph"] = "bpt";
+  apply_override(source, "graph.k=2");
+  EXPECT_EQ(source["graph"], json({{"kind", "bpt"}, {"k", 2}}));
+}
+
 TEST(Experiment, MayNameItsSchemaForEditors) {
   json source = minimal();
   source["$schema"] = "bough-experiment.schema.json";

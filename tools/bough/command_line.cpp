@@ -22,15 +22,24 @@ class Commands {
   explicit Commands(CLI::App& program) : program_(program) {}
 
   /// Declares a command; the caller adds its options to what is returned.
-  CLI::App& add(const std::string& name, const std::string& description, std::function<void()> run) {
+  CLI::App& add(const std::string& name, const std::string& description, std::function<int()> run) {
     CLI::App* app = program_.add_subcommand(name, description);
     app->fallthrough();  // --threads may stand before or after the command
     entries_.push_back({app, std::move(run)});
     return *app;
   }
+  /// A command that has succeeded if it has not thrown.
+  template <typename Run>
+  requires std::is_void_v<std::invoke_result_t<Run>> CLI::App& add(const std::string& name,
+                                                                   const std::string& description, Run run) {
+    return add(name, description, std::function<int()>([run] {
+                 run();
+                 return 0;
+               }));
+  }
 
-  /// What runs the command that was given; empty if there was none.
-  std::function<void()> given() const {
+  /// What runs the command that was given and returns its exit code; empty if there was none.
+  std::function<int()> given() const {
     for (const Entry& entry : entries_) {
       if (entry.app->parsed()) return entry.run;
     }
@@ -46,7 +55,7 @@ class Commands {
  private:
   struct Entry {
     CLI::App* app;
-    std::function<void()> run;
+    std::function<int()> run;
   };
 
   CLI::App& program_;
@@ -179,7 +188,7 @@ void add_run_command(Commands& commands) {
 }
 
 void add_run_worker_command(Commands& commands) {
-  commands.add("run-worker", "One run, asked for on stdin by bough run", [] { run_worker(); })
+  commands.add("run-worker", "One run, asked for on stdin by bough run", [] { return run_worker(); })
       .group("");  // not for people
 }
 

@@ -7,7 +7,8 @@
 namespace bough::cli {
 
 struct CommandLine {
-  std::function<void()> run = {};        ///< the command that was given, with its options; empty if there was none
+  /// The command that was given, with its options; returns the exit code. Empty if there was none.
+  std::function<int()> run = {};
   std::optional<int> threads = {};       ///< of --threads
   std::string kernel_trace = {};         ///< of --trace-kernels
   std::optional<std::string> help = {};  ///< what --help asked for

@@ -78,8 +78,9 @@ struct RunCommand {
   bool schema = false;
 };
 void run_experiment(RunCommand command);
-/// One run, asked for on stdin by another process of run_experiment.
-void run_worker();
+/// One run, asked for on stdin by another process of run_experiment. Returns the exit code: 1 if the run has failed,
+/// which the process that asked learns from stdout.
+int run_worker();
 
 struct VersionCommand {
   bool json = false;

@@ -36,11 +36,11 @@ int parse_and_run(int argument_count, char** arguments) {
   }
   std::optional<KernelTrace> trace;
   if (!given.kernel_trace.empty()) trace.emplace(given.kernel_trace);
-  given.run();
+  const int exit_code = given.run();
   if (trace) fmt::print(stderr, "{}", trace->summary());
   if (std::fflush(stdout) != 0)
     return report(failure, fmt::format("the output could not be written: {}", std::strerror(errno)));
-  return success;
+  return exit_code;
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "bough/core/parallel.h"
 #include "bough/graph/plugin.h"
 #include "bough/ops/matmul.h"
+#include "tasks/machine.h"
 #include "tasks/runner/json_schema.h"
 #include "tasks/runner/run_experiment.h"
 #include "tools/bough/commands.h"
@@ -71,7 +72,7 @@ void print_plan(const runner::Experiment& experiment, const std::vector<RunPlan>
                plan.facts.parameters, bytes_in_words(plan.facts.memory_bytes), seconds_in_words(plan.seconds));
   }
   fmt::print("\nMemory and time are estimates.\n");
-  const auto free_bytes = runner::available_memory();
+  const auto free_bytes = available_memory();
   const auto too_large = std::ranges::count_if(
       plans, [&](const RunPlan& plan) { return free_bytes && plan.facts.memory_bytes > *free_bytes; });
   if (too_large > 0) {
@@ -199,6 +200,6 @@ void run_experiment(RunCommand command) {
   }
 }
 
-void run_worker() { runner::serve_worker(); }
+int run_worker() { return runner::serve_worker(); }
 
 }  // namespace bough::cli

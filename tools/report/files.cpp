@@ -80,6 +80,7 @@ ordered_json to_json(const Summary& summary) {
   for (const Finding& finding : summary.findings) {
     file["findings"].push_back({{"text", finding.text}, {"ahead", finding.ahead}, {"clear", finding.clear}});
   }
+  file["findings_left_out"] = summary.findings_left_out;
   file["curves"] = ordered_json::array();
   for (const runner::RunResult& run : results.runs) {
     ordered_json curve = {{"run", run.name}, {"status", to_string(run.status)}, {"error", run.error}};

@@ -34,7 +34,8 @@ std::string findings_of(const Summary& summary) {
   for (const Finding& finding : summary.findings) {
     text += fmt::format("<li class=\"{}\">{}</li>\n", finding.ahead ? "ahead" : "behind", escape_xml(finding.text));
   }
-  return text.empty() ? "<li>No two patterns have about the same degree here.</li>\n" : text;
+  const std::string remark = summary.findings_remark();
+  return remark.empty() ? text : text + fmt::format("<li>{}</li>\n", escape_xml(remark));
 }
 
 std::string unfinished_of(const Summary& summary) {

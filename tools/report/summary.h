@@ -31,14 +31,23 @@ struct Point {
 /// How one pattern does against another at about the same degree.
 struct Finding {
   std::string text;
-  bool ahead = false;
+  bool ahead = false;  ///< the pattern that the text names first has the better mean
   bool clear = false;  ///< the means are further apart than the deviations together
 };
+
+/// Findings in a report; further ones are counted only.
+inline constexpr std::size_t most_findings = 12;
 
 struct Summary {
   runner::Results results;
   std::vector<Point> points;  ///< of runs that are done and have a score, by length, then degree
-  std::vector<Finding> findings;
+  /// What the experiment names as its "focus", if there are both points of it and others. Findings are then told from
+  /// its side, by degree; otherwise all pairs of patterns are compared, the better one is named first and the clearest
+  /// findings come first.
+  std::string focus;
+  std::vector<Finding> findings;        ///< most_findings at most
+  std::size_t findings_left_out = 0;    ///< further ones
+  std::string findings_remark() const;  ///< that some were left out, or that there are none; empty otherwise
 
   std::vector<std::int64_t> lengths() const;  ///< all different ones, ascending
 };

@@ -92,10 +92,11 @@ std::string plot_text(const Summary& summary, int width, int height) {
 }
 
 std::string findings_text(const Summary& summary) {
-  if (summary.findings.empty()) return "";
+  const std::string remark = summary.findings_remark();
+  if (summary.findings.empty()) return remark + "\n";
   std::string text = "At about the same degree:\n";
   for (const Finding& finding : summary.findings) text += "  " + finding.text + "\n";
-  return text;
+  return remark.empty() ? text : text + "  " + remark + "\n";
 }
 
 }  // namespace bough::report

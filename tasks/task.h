@@ -10,8 +10,9 @@
 #include "bough/core/config.h"
 #include "bough/core/device.h"
 
-/// What the runner asks of a task. A task is one folder behind this interface; the runner knows nothing else of it.
-namespace bough::runner {
+/// What the runner asks of a task. A task is one folder (reader, batcher, model assembly, metric) behind this
+/// interface; registry.cpp alone lists them.
+namespace bough::tasks {
 
 /// What decides between models: a number of that name in the metrics of every run.
 struct Metric {
@@ -70,6 +71,12 @@ struct RunSettings {
   Device device = Device::cpu();
 };
 
+/// One kind that an object in JSON may be, and the keys that it then has.
+struct ObjectKind {
+  std::string name, summary;
+  ParameterTable parameters;
+};
+
 class Task {
  public:
   virtual ~Task() = default;
@@ -77,11 +84,13 @@ class Task {
   virtual std::string name() const = 0;  ///< "kind" in JSON
   virtual std::string summary() const = 0;
   virtual Metric metric() const = 0;
-  /// Without "kind". `train` holds what all tasks share already: see training_parameters.
+  /// Keys of "task", without "kind"; keys of "model"; keys of "train" beside those that all tasks share
+  /// (training::training_parameters).
   virtual std::vector<Parameter> task_parameters() const = 0;
   virtual std::vector<Parameter> model_parameters() const = 0;
-  /// JSON schemas of objects among the task's parameters that depend on their "kind", by name.
-  virtual nlohmann::json object_schemas() const = 0;
+  virtual std::vector<Parameter> train_parameters() const { return {}; }
+  /// Objects among task_parameters() whose keys depend on their "kind", by name.
+  virtual std::map<std::string, std::vector<ObjectKind>> object_kinds() const { return {}; }
   /// ConfigError for what the tables cannot tell. Reads no files.
   virtual void check(const RunSettings& settings) const = 0;
   virtual std::vector<Bound> bounds(const RunSettings& settings) const = 0;
@@ -89,12 +98,4 @@ class Task {
   virtual std::unique_ptr<TrainingRun> start(const RunSettings& settings) const = 0;
 };
 
-/// All tasks there are.
-const std::vector<const Task*>& tasks();
-/// ConfigError naming the nearest and all known ones if there is none of that name.
-const Task& task_named(const std::string& name);
-
-/// Steps, rates, seed and the like, with help and defaults: the parameters of "train" for every task.
-std::vector<Parameter> training_parameters();
-
-}  // namespace bough::runner
+}  // namespace bough::tasks

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,14 +10,14 @@ namespace bough::runner {
 /// What is known of a run before it starts, or why it cannot.
 struct RunPlan {
   const PlannedRun* run = nullptr;
-  RunFacts facts = {};
+  tasks::RunFacts facts = {};
   std::string error = {};
   double seconds = 0;  ///< about, on one core
 };
 
-/// Reads the data, builds graph and model of each run and throws them away again: what can go wrong before the first
-/// step goes wrong here. Times are estimated from the operations of a step and the speed of a small product measured
-/// now; expect them to be right within a factor of two.
+/// Reads the data, builds graph and model of each run and drops them again: what can go wrong before the first step
+/// goes wrong here. Runs that differ in their seed alone are tried once. Times are estimated from the operations of a
+/// step and the speed of a small product measured now; expect them to be right within a factor of two.
 std::vector<RunPlan> plan_runs(const Experiment& experiment);
 
 /// How many runs fit side by side: as many as asked for, else one a thread, as long as the memory lasts.
@@ -26,8 +25,5 @@ int choose_jobs(const std::vector<RunPlan>& plans, std::int64_t wanted, int thre
 
 /// Seconds of all runs, side by side.
 double total_seconds(const std::vector<RunPlan>& plans, int jobs);
-
-/// Bytes of memory that the machine has left, or nothing if it does not say.
-std::optional<std::int64_t> available_memory();
 
 }  // namespace bough::runner

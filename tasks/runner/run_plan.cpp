@@ -1,13 +1,13 @@
-#include "tasks/runner/plan.h"
+#include "tasks/runner/run_plan.h"
 
 #include <algorithm>
 #include <chrono>
-#include <fstream>
 #include <map>
 
 #include "bough/autograd/autograd.h"
 #include "bough/core/parallel.h"
 #include "bough/ops/matmul.h"
+#include "tasks/machine.h"
 
 namespace bough::runner {
 namespace {
@@ -34,13 +34,28 @@ double measure_product_speed(std::int64_t width) {
   return static_cast<double>(calls) * operations / passed.count();
 }
 
+/// What runs share that differ in their seed alone: one of them stands for all.
+std::string without_seed(nlohmann::json config) {
+  if (config.contains("train")) config["train"].erase("seed");
+  return config.dump();
+}
+
 }  // namespace
 
 std::vector<RunPlan> plan_runs(const Experiment& experiment) {
   std::vector<RunPlan> plans;
   std::map<std::int64_t, double> speed_of_width;
+  std::map<std::string, std::size_t> plan_of;  // by configuration
   for (const PlannedRun& run : experiment.runs) {
     RunPlan plan{.run = &run};
+    const std::string key = without_seed(run.config);
+    if (const auto known = plan_of.find(key); known != plan_of.end()) {
+      plan = plans[known->second];
+      plan.run = &run;
+      plans.push_back(std::move(plan));
+      continue;
+    }
+    plan_of[key] = plans.size();
     try {
       plan.facts = experiment.task->start(run.checked)->facts();
       const std::int64_t width = run.checked.model.integer("dim");
@@ -73,16 +88,6 @@ double total_seconds(const std::vector<RunPlan>& plans, int jobs) {
     longest = std::max(longest, plan.seconds);
   }
   return std::max(all / jobs, longest);
-}
-
-std::optional<std::int64_t> available_memory() {
-  std::ifstream file("/proc/meminfo");
-  std::string name;
-  std::int64_t kilobytes = 0;
-  for (std::string unit; file >> name >> kilobytes >> unit;) {
-    if (name == "MemAvailable:") return kilobytes * 1024;
-  }
-  return {};
 }
 
 }  // namespace bough::runner
