@@ -1,0 +1,1 @@
+// Has nothing of its own: its target holds the precompiled headers of all tests.
