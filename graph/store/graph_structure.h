@@ -70,7 +70,7 @@ class GraphStructure {
  private:
   struct Format {
     Lazy<Compressed> rows;
-    Lazy<IdArray> listed_ids;  ///< 0, 1, 2, ... for a format in edge order, if somebody wants to see them
+    Lazy<IdArray> listed_ids;  ///< 0, 1, 2, ... for a format in edge order, made on first use
 
     std::int64_t memory_bytes() const;
   };

@@ -121,7 +121,7 @@ Tensor& Tensor::set_requires_grad(bool value) {
   if (!defined()) throw AutogradError("set_requires_grad", "the tensor is undefined; it was never given a value");
   if (!is_leaf()) {
     throw AutogradError("set_requires_grad",
-                        fmt::format("the tensor was made by '{}'; only leaves can be told, detach() "
+                        fmt::format("the tensor was made by '{}'; only leaves can be set, detach() "
                                     "gives one",
                                     body_->node->name));
   }
