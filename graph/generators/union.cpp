@@ -8,7 +8,6 @@
 #include "bough/core/json.h"
 #include "bough/graph/combinators.h"
 #include "graph/attention/assembly.h"
-#include "graph/attention/merge_rows.h"
 #include "graph/generators/patterns.h"
 
 namespace bough {

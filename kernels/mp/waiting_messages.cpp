@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "bough/ops/arrange.h"
-#include "kernels/mp/row_ids.h"
+#include "kernels/mp/selection.h"
 
 namespace bough {
 
