@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "bough/core/errors.h"
-#include "graph/attention/causal_order.h"
+#include "graph/attention/assembly.h"
 
 namespace bough {
 namespace {

@@ -10,7 +10,6 @@
 
 #include "bough/core/errors.h"
 #include "graph/attention/assembly.h"
-#include "graph/attention/merge_rows.h"
 
 namespace bough {
 namespace {

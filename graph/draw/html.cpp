@@ -16,7 +16,7 @@ using nlohmann::json;
 
 constexpr std::int64_t max_edges = 1'000'000;
 
-/// Everything the page's script needs; page.js says what each key means.
+/// Everything the page's script needs; page.js explains each key.
 json page_data(const AttentionGraph& graph, const Layout& layout, std::int32_t chosen) {
   const bool bipartite = graph.graph.is_bipartite();
   const std::vector<TokenRange>& covers = bipartite ? graph.source_covers : graph.covers;

@@ -36,7 +36,7 @@ class Picture {
   double height_;
 };
 
-/// Colours told apart also by people who cannot tell red from green; levels beyond the eighth start again.
+/// Colours that differ also without red and green; levels beyond the eighth start again.
 extern const char* const level_colours[8];
 
 }  // namespace bough

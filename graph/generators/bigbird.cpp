@@ -1,8 +1,7 @@
 #include <vector>
 
-#include "graph/generators/distance_relations.h"
+#include "graph/generators/pattern_parts.h"
 #include "graph/generators/patterns.h"
-#include "graph/generators/random_choice.h"
 
 namespace bough {
 namespace {

@@ -4,7 +4,6 @@
 #include "bough/core/errors.h"
 #include "bough/graph/combinators.h"
 #include "graph/attention/assembly.h"
-#include "graph/attention/causal_order.h"
 #include "graph/generators/patterns.h"
 
 namespace bough {

@@ -3,8 +3,8 @@
 #include <span>
 #include <vector>
 
+#include "graph/generators/pattern_parts.h"
 #include "graph/generators/patterns.h"
-#include "graph/generators/random_choice.h"
 
 namespace bough {
 namespace {

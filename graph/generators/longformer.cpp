@@ -1,4 +1,4 @@
-#include "graph/generators/dilated_window.h"
+#include "graph/generators/pattern_parts.h"
 #include "graph/generators/patterns.h"
 
 namespace bough {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "bough/core/errors.h"
-#include "graph/generators/distance_relations.h"
+#include "graph/generators/pattern_parts.h"
 #include "graph/generators/patterns.h"
 
 namespace bough {

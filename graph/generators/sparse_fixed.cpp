@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include "bough/core/errors.h"
-#include "graph/generators/distance_relations.h"
+#include "graph/generators/pattern_parts.h"
 #include "graph/generators/patterns.h"
 
 namespace bough {

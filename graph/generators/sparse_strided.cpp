@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "graph/generators/distance_relations.h"
+#include "graph/generators/pattern_parts.h"
 #include "graph/generators/patterns.h"
 
 namespace bough {

@@ -8,7 +8,6 @@
 #include "bough/core/json.h"
 #include "bough/graph/combinators.h"
 #include "graph/attention/assembly.h"
-#include "graph/attention/merge_rows.h"
 #include "graph/generators/patterns.h"
 
 namespace bough {
@@ -118,7 +117,7 @@ class Union final : public GraphGenerator {
   }
 
  private:
-  /// Adds the nodes and the relation names of a member, and says how its edges are to be read.
+  /// Adds the nodes and the relation names of a member; returns how its edges are to be read.
   RowSource add_member(std::size_t index, const BuildOptions& options, AttentionGraph& result) const {
     const std::string& label = members_[index].label;
     AttentionGraph part = members_[index].generator->build(options);

@@ -53,7 +53,7 @@ void require_valid(const InputFile& file, const Header& header) {
                                 offset_arrays * ((header.num_graphs + 1) * std::int64_t{8} + checksum_bytes);
   if (file.size() != expected) {
     file.fail(
-        fmt::format("has {} bytes, but its header tells of {}: it is cut short or damaged", file.size(), expected));
+        fmt::format("has {} bytes, but its header announces {}: it is cut short or damaged", file.size(), expected));
   }
 }
 
@@ -127,7 +127,7 @@ Graph load_binary(const InputFile& file) {
     return file.build([&] { return Graph::bipartite(std::move(src), std::move(dst), std::move(options)); });
   }
   if (header.num_src != header.num_dst || options.src_offsets != options.dst_offsets) {
-    file.fail("is not bipartite, but tells sources from destinations");
+    file.fail("is not bipartite, but has separate sources and destinations");
   }
   return file.build([&] {
     return Graph::from_edges(std::move(src), std::move(dst),

@@ -54,7 +54,7 @@ class EdgeListReader {
     if (has_header_ && !ends_with_newline_) file_.fail("ends in the middle of a line");
     const auto num_edges = static_cast<std::int64_t>(src_.size());
     if (num_edges_ && *num_edges_ != num_edges) {
-      file_.fail(fmt::format("has {} edges, but its header tells of {}", num_edges, *num_edges_));
+      file_.fail(fmt::format("has {} edges, but its header announces {}", num_edges, *num_edges_));
     }
     return file_.build([this] { return graph(); });
   }

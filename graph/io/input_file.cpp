@@ -67,7 +67,7 @@ Graph InputFile::build(FunctionRef<Graph()> make) const {
   for (const auto& [count, what] : {std::pair(std::max(graph.num_src(), graph.num_dst()), "nodes"),
                                     std::pair(graph.num_edge_types(), "edge types")}) {
     if (count > limit) {
-      fail(fmt::format("tells of {} {}, but with {} edges at most {} are believed", count, what, graph.num_edges(),
+      fail(fmt::format("announces {} {}, but with {} edges at most {} are accepted", count, what, graph.num_edges(),
                        limit));
     }
   }

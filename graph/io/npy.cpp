@@ -139,11 +139,11 @@ std::int64_t checked_elements(const ZipEntryReader& entry, const NpyHeader& head
   const std::int64_t letters = header.kind == 'U' || header.kind == 'S' ? header.width : 1;
   std::int64_t elements = 1;
   for (const std::int64_t extent : header.shape) {
-    if (extent != 0 && elements > entry.remaining() / extent) entry.fail("is smaller than its shape tells");
+    if (extent != 0 && elements > entry.remaining() / extent) entry.fail("is smaller than its shape");
     elements *= extent;
   }
   if (letters > longest_text || elements * letters * bytes != entry.remaining()) {
-    entry.fail(fmt::format("holds {} bytes, which is not what its shape and type tell", entry.remaining()));
+    entry.fail(fmt::format("holds {} bytes, which does not match its shape and type", entry.remaining()));
   }
   return elements;
 }

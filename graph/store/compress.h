@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "bough/graph/ids.h"
-#include "graph/store/lazy.h"
 
 namespace bough {
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -12,9 +13,39 @@
 
 #include "bough/graph/graph.h"
 #include "graph/store/compress.h"
-#include "graph/store/lazy.h"
 
 namespace bough {
+
+/// A value made when first asked for. Any number of threads may ask; one makes it, the others wait. If making throws,
+/// the next one tries again.
+template <typename T>
+class Lazy {
+ public:
+  template <typename Make>
+  const T& get(Make&& make) const {
+    if (const T* value = ready_.load(std::memory_order_acquire)) return *value;
+    const std::lock_guard lock(mutex_);
+    if (!value_) {
+      value_.emplace(make());
+      ready_.store(&*value_, std::memory_order_release);
+    }
+    return *value_;
+  }
+
+  /// The value if it exists already.
+  const T* peek() const { return ready_.load(std::memory_order_acquire); }
+
+  /// Before the owner is shared.
+  void set(T value) {
+    value_.emplace(std::move(value));
+    ready_.store(&*value_, std::memory_order_release);
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  mutable std::optional<T> value_;
+  mutable std::atomic<const T*> ready_ = nullptr;
+};
 
 /// The values of Graph::cached.
 class DerivedValues {
@@ -70,7 +101,7 @@ class GraphStructure {
  private:
   struct Format {
     Lazy<Compressed> rows;
-    Lazy<IdArray> listed_ids;  ///< 0, 1, 2, ... for a format in edge order, if somebody wants to see them
+    Lazy<IdArray> listed_ids;  ///< 0, 1, 2, ... for a format in edge order, made on first use
 
     std::int64_t memory_bytes() const;
   };

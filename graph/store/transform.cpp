@@ -59,6 +59,14 @@ IdBuffer first_of_equals(const CscView& csc, std::span<const std::int32_t> types
   return first;
 }
 
+/// Position of each node among the given ones; -1 for others.
+IdBuffer positions_of(const IdArray& nodes, std::int64_t num_nodes) {
+  IdBuffer positions(num_nodes);
+  std::ranges::fill(positions.span(), -1);
+  for (std::int64_t i = 0; i < nodes.size(); ++i) positions.data()[nodes[i]] = static_cast<std::int32_t>(i);
+  return positions;
+}
+
 }  // namespace
 
 Graph Graph::with_edges(const char* where, std::span<const std::int32_t> edges) const {
@@ -164,6 +172,59 @@ Graph Graph::add_self_loops(SelfLoopOptions options) const {
                      .num_edge_types = typed ? std::max(num_edge_types(), type + 1) : 0,
                      .graph_offsets = copy_of(graph_offsets()),
                      .edge_offsets = std::move(offsets)});
+}
+
+IdArray Graph::with_sources(const IdArray& nodes, const IdArray& destinations) const {
+  constexpr const char* where = "Graph::with_sources";
+  require_nodes(where, nodes.span(), num_src());
+  require_nodes(where, destinations.span(), num_dst());
+  const CscView rows = csc(EdgeIds::implied);
+  std::vector<std::uint8_t> marks(static_cast<std::size_t>(num_src()));
+  for (const std::int32_t node : nodes) marks[static_cast<std::size_t>(node)] = 1;
+  for (const std::int32_t node : destinations) {
+    const auto row = static_cast<std::size_t>(node);
+    for (std::int64_t at = rows.offsets[row]; at < rows.offsets[row + 1]; ++at) {
+      marks[static_cast<std::size_t>(rows.indices[static_cast<std::size_t>(at)])] = 1;
+    }
+  }
+  std::vector<std::int32_t> marked;
+  for (std::size_t node = 0; node < marks.size(); ++node) {
+    if (marks[node] != 0) marked.push_back(static_cast<std::int32_t>(node));
+  }
+  return IdArray(std::move(marked));
+}
+
+EdgeSubset Graph::block(const IdArray& sources, const IdArray& destinations) const {
+  constexpr const char* where = "Graph::block";
+  require_nodes(where, sources.span(), num_src());
+  require_nodes(where, destinations.span(), num_dst());
+  const CscView rows = csc(EdgeIds::implied);
+  const std::vector<std::int64_t> offsets = row_offsets(rows, destinations.span());
+  const IdBuffer source_rows = positions_of(sources, num_src());
+  const IdBuffer destination_rows = positions_of(destinations, num_dst());
+
+  IdBuffer src(offsets.back()), dst(offsets.back()), edges(offsets.back());
+  for_each_row(rows, destinations.span(), offsets,
+               [&](std::int32_t row, std::int64_t from, std::int64_t count, std::int64_t to) {
+                 for (std::int64_t i = 0; i < count; ++i) {
+                   const std::int32_t source = rows.indices[static_cast<std::size_t>(from + i)];
+                   src.data()[to + i] = source_rows.span()[static_cast<std::size_t>(source)];
+                   edges.data()[to + i] = edge_at(rows, from + i);
+                 }
+                 std::fill_n(dst.data() + to, count, destination_rows.span()[static_cast<std::size_t>(row)]);
+               });
+  if (const auto outside = std::ranges::find(src.span(), -1); outside != src.span().end()) {
+    const std::int32_t edge = edges.span()[static_cast<std::size_t>(outside - src.span().begin())];
+    throw GraphError(where, fmt::format("edge {} comes from node {}, which is not among the sources", edge,
+                                        coo().src[static_cast<std::size_t>(edge)]));
+  }
+  IdArray edge_ids(std::move(edges));
+  Graph part = Graph::bipartite(std::move(src), std::move(dst),
+                                {.num_src = sources.size(),
+                                 .num_dst = destinations.size(),
+                                 .edge_types = gather(edge_types(), edge_ids.span()),
+                                 .num_edge_types = num_edge_types()});
+  return {std::move(part), std::move(edge_ids)};
 }
 
 }  // namespace bough

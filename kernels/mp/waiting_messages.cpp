@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "bough/ops/arrange.h"
-#include "kernels/mp/row_ids.h"
+#include "kernels/mp/selection.h"
 
 namespace bough {
 
@@ -14,7 +14,7 @@ void WaitingMessages::leave(Place& place) {
   Batch& batch = batches_[static_cast<std::size_t>(place.batch)];
   --count_;
   if (--batch.waiting > 0) return;
-  for (auto& [name, values] : batch.messages) {  // nobody reads it any more; only its shape is of use
+  for (auto& [name, values] : batch.messages) {  // only its shape is used from here on
     values = Tensor::empty(values.shape().with(0, 0), values.dtype(), values.device());
   }
 }

@@ -21,6 +21,15 @@ struct Choice {
   T value;
 };
 
+constexpr std::array<Choice<ActivationPolicy>, 4> policies{
+    {{"automatic", ActivationPolicy::automatic},
+     {"save_all", ActivationPolicy::save_all},
+     {"recompute_cheap", ActivationPolicy::recompute_cheap},
+     {"checkpoint_layers", ActivationPolicy::checkpoint_layers}}};
+/// What experiments wrote before there was "activations".
+constexpr const char* old_checkpoint_key = "checkpoint_layers";
+constexpr const char* old_saved_key = "kept";
+
 // Every option struct is listed once, in visit_fields below; what happens to a field is one of these three.
 
 /// Collects the parameters, with the struct's values as defaults.
@@ -61,6 +70,16 @@ struct Describe {
     fields.integer("ramp", "over how many tokens the reach runs out", shown.ramp, 1, max_span);
     parameters.push_back(object_parameter(name, help, std::move(fields.parameters)));
   }
+  void policy(ActivationPolicy value) {
+    choice("activations", "what layers keep for backward; the rest is computed again", value, policies);
+    parameters.push_back({.name = old_checkpoint_key,
+                          .type = ParameterType::boolean,
+                          .help = "older name: true is activations = checkpoint_layers"});
+    parameters.push_back({.name = old_saved_key,
+                          .type = ParameterType::choice,
+                          .help = "older name: all is activations = save_all, few recompute_cheap",
+                          .choices = {"automatic", "all", "few"}});
+  }
   static constexpr std::int64_t max_span = std::int64_t{1} << 25;
 };
 
@@ -95,6 +114,19 @@ struct Read {
     value = SoftSpan{.max_span = given.integer("max_span"), .ramp = given.integer("ramp")};
     if (value->max_span == 0) value.reset();
   }
+  /// An older key counts where "activations" leaves the choice open.
+  void policy(ActivationPolicy& value) {
+    choice("activations", "", value, policies);
+    if (value != ActivationPolicy::automatic) return;
+    if (knows(old_saved_key) && settings.has(old_saved_key)) {
+      const std::string saved = settings.string(old_saved_key);
+      if (saved == "all") value = ActivationPolicy::save_all;
+      if (saved == "few") value = ActivationPolicy::recompute_cheap;
+    }
+    if (knows(old_checkpoint_key) && settings.has(old_checkpoint_key) && settings.boolean(old_checkpoint_key)) {
+      value = ActivationPolicy::checkpoint_layers;
+    }
+  }
 };
 
 /// Writes values down.
@@ -115,12 +147,11 @@ struct Write {
   void span(const char* name, const char*, const std::optional<SoftSpan>& value) {
     if (value) values[name] = {{"max_span", value->max_span}, {"ramp", value->ramp}};
   }
+  void policy(ActivationPolicy value) { choice("activations", "", value, policies); }
 };
 
 using Scale = GraphSelfAttentionOptions::Scale;
 constexpr std::array<Choice<Scale>, 2> scales{{{"head_dim", Scale::head_dim}, {"dim", Scale::dim}}};
-constexpr std::array<Choice<KeptValues>, 3> kept_values{
-    {{"automatic", KeptValues::automatic}, {"all", KeptValues::all}, {"few", KeptValues::few}}};
 constexpr std::array<Choice<bool>, 2> norms{{{"post", false}, {"pre", true}}};
 constexpr std::array<Choice<Activation>, 3> activations{
     {{"relu", Activation::relu}, {"gelu", Activation::gelu}, {"none", Activation::none}}};
@@ -217,10 +248,7 @@ void visit_fields(T& options, auto& visitor) {
   visit_fields(options.layer, visitor);
   visitor.integer("stages", "of the graph; each has its own parameters in every layer", options.stages, 1, 100);
   visitor.boolean("trained_start", "nodes that are no tokens start from a trained vector", options.trained_start);
-  visitor.boolean("checkpoint_layers", "run layers again in backward instead of keeping their tensors",
-                  options.checkpoint_layers);
-  visitor.choice("kept", "values that layers keep for backward; the others are computed again", options.kept,
-                 kept_values);
+  visitor.policy(options.activations);
 }
 
 template <FieldsOf<GraphTransformerDecoderOptions> T>
@@ -229,8 +257,7 @@ void visit_fields(T& options, auto& visitor) {
   visit_fields(options.layer, visitor);
   visitor.integer("num_cross_relations", "rows of the table of relation keys to the encoder; 0 = none",
                   options.num_cross_relations, 0, max_relations);
-  visitor.boolean("checkpoint_layers", "run layers again in backward instead of keeping their tensors",
-                  options.checkpoint_layers);
+  visitor.policy(options.activations);
 }
 
 template <FieldsOf<GatLayerOptions> T>

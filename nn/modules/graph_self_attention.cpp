@@ -93,7 +93,7 @@ Tensor GraphSelfAttention::forward(std::span<const Graph> graphs, const Tensor& 
 }
 
 Tensor GraphSelfAttention::forward(std::span<const Graph> graphs, const Tensor& nodes, const AttentionRows& rows,
-                                   Kept kept) const {
+                                   ActivationPolicy policy) const {
   const bool same_rows = !rows.sources.defined() && !rows.destinations.defined();
   const std::int64_t at_once = heads_at_once(graphs, nodes), width = at_once * (options_.dim / options_.heads);
   std::vector<Tensor> heads;
@@ -106,7 +106,7 @@ Tensor GraphSelfAttention::forward(std::span<const Graph> graphs, const Tensor& 
       qkv = project({part(query)}, nodes, rows.destinations);
       for (Tensor& one : project({part(key), part(value)}, nodes, rows.sources)) qkv.push_back(std::move(one));
     }
-    heads.push_back(attended(graphs, std::move(qkv[0]), std::move(qkv[1]), std::move(qkv[2]), rows.distances, kept));
+    heads.push_back(attended(graphs, std::move(qkv[0]), std::move(qkv[1]), std::move(qkv[2]), rows.distances, policy));
   }
   const Tensor joined = heads.size() == 1 ? heads[0] : concatenate(heads, 1);
   heads.clear();
@@ -127,7 +127,7 @@ Tensor GraphSelfAttention::attend(std::span<const Graph> graphs, Tensor queries,
 }
 
 Tensor GraphSelfAttention::attended(std::span<const Graph> graphs, Tensor queries, Tensor keys, Tensor values,
-                                    const Tensor& distances, Kept kept) const {
+                                    const Tensor& distances, ActivationPolicy policy) const {
   const std::int64_t head_dim = options_.dim / options_.heads;
   const Shape joined = queries.shape();
   for (Tensor* x : {&queries, &keys, &values}) *x = x->reshape({x->size(0), x->size(1) / head_dim, head_dim});
@@ -141,7 +141,7 @@ Tensor GraphSelfAttention::attended(std::span<const Graph> graphs, Tensor querie
   };
   const std::vector<Tensor> inputs{std::move(queries), std::move(keys), std::move(values), relation_keys,
                                    edge_weights(distances)};
-  if (kept == Kept::all) return attend(graphs, inputs);
+  if (policy != ActivationPolicy::recompute_cheap) return attend(graphs, inputs);
   return recompute_value([attend, over = std::vector<Graph>(graphs.begin(), graphs.end())](
                              const std::vector<Tensor>& in) { return attend(over, in); },
                          inputs);

@@ -9,7 +9,6 @@
 #include "bough/ops/arrange.h"
 #include "bough/ops/rows.h"
 #include "nn/modules/layer_parts.h"
-#include "nn/modules/layer_step_inputs.h"
 
 namespace bough::nn {
 
@@ -35,10 +34,10 @@ Tensor outside_rows(const LayerSchedule& schedule, const SegmentMemory* memory, 
   return rows;
 }
 
-/// A layer on a graph or a part of one; `checkpointed`: keeping nothing but its inputs for backward.
+/// A layer on a graph or on a step of a schedule.
 template <typename Part, typename... Inputs>
-Tensor run(const GraphTransformerLayer& layer, bool checkpointed, Kept kept, const Part& part, Inputs... inputs) {
-  if (!checkpointed) return layer.forward(part, std::move(inputs)..., kept);
+Tensor run(const GraphTransformerLayer& layer, ActivationPolicy policy, const Part& part, Inputs... inputs) {
+  if (policy != ActivationPolicy::checkpoint_layers) return layer.forward(part, std::move(inputs)..., policy);
   return recompute(
       [&layer, part](const std::vector<Tensor>& given) {
         if constexpr (sizeof...(inputs) == 1)
@@ -51,11 +50,12 @@ Tensor run(const GraphTransformerLayer& layer, bool checkpointed, Kept kept, con
 
 }  // namespace
 
-Kept kept_values(const GraphTransformerOptions& options, std::int64_t nodes, std::int64_t tokens) {
-  if (options.kept != KeptValues::automatic) return options.kept == KeptValues::few ? Kept::few : Kept::all;
+ActivationPolicy activation_policy(const GraphTransformerOptions& options, std::int64_t nodes, std::int64_t tokens) {
+  if (options.activations != ActivationPolicy::automatic) return options.activations;
   constexpr std::int64_t little = std::int64_t{64} << 20;
   const std::int64_t width = 8 * options.layer.dim + options.layer.feed_forward;
-  return nodes > tokens && nodes * width * static_cast<std::int64_t>(sizeof(float)) > little ? Kept::few : Kept::all;
+  const bool large = nodes > tokens && nodes * width * static_cast<std::int64_t>(sizeof(float)) > little;
+  return large ? ActivationPolicy::recompute_cheap : ActivationPolicy::save_all;
 }
 
 GraphTransformerLayer::GraphTransformerLayer(const GraphTransformerLayerOptions& options)
@@ -72,38 +72,33 @@ GraphTransformerLayer::GraphTransformerLayer(const GraphTransformerLayerOptions&
   add_module("dropout", dropout_);
 }
 
-Tensor GraphTransformerLayer::forward(const Graph& graph, const Tensor& h, Kept kept) const {
-  return update(std::span(&graph, 1), h, {}, kept);
+Tensor GraphTransformerLayer::forward(const Graph& graph, const Tensor& h, ActivationPolicy policy) const {
+  return update(std::span(&graph, 1), h, {}, policy);
 }
 
-Tensor GraphTransformerLayer::forward(const LayerView& view, const Tensor& sources, Kept kept) const {
-  const bool whole = !view.graph.is_bipartite();
-  return update(std::span(&view.graph, 1), sources,
-                {.destinations = whole ? Tensor() : index_tensor(view.destination_rows).to(sources.device())}, kept);
-}
-
-Tensor GraphTransformerLayer::forward(const LayerStep& step, Tensor live, const Tensor& outside, Kept kept) const {
+Tensor GraphTransformerLayer::forward(const LayerStep& step, Tensor live, const Tensor& outside,
+                                      ActivationPolicy policy) const {
   const AttentionRows rows{.sources = step.source_rows, .destinations = step.updated_rows, .distances = step.distances};
   const bool reads_more = outside.defined() && outside.size(0) > 0;
-  if (!step.next_rows.defined() && !reads_more) return update(step.graphs, std::move(live), rows, kept);
-  const Tensor updated = update(step.graphs, reads_more ? concatenate({outside, live}, 0) : live, rows, kept);
+  if (!step.next_rows.defined() && !reads_more) return update(step.graphs, std::move(live), rows, policy);
+  const Tensor updated = update(step.graphs, reads_more ? concatenate({outside, live}, 0) : live, rows, policy);
   return step.next_rows.defined() ? gather_rows(concatenate({updated, live}, 0), step.next_rows) : updated;
 }
 
 Tensor GraphTransformerLayer::update(std::span<const Graph> graphs, Tensor nodes, const AttentionRows& rows,
-                                     Kept kept) const {
+                                     ActivationPolicy policy) const {
   return forward_around(
       std::move(nodes), rows.destinations,
-      [&](const Tensor& read) { return attention.forward(graphs, read, rows, kept); }, kept);
+      [&](const Tensor& read) { return attention.forward(graphs, read, rows, policy); }, policy);
 }
 
 Tensor GraphTransformerLayer::forward_around(Tensor read, const Tensor& rows, FunctionRef<Tensor(const Tensor&)> attend,
-                                             Kept kept) const {
-  const Tensor z = residual(attention_norm, dropout_, pre_norm_, std::move(read), rows, attend, kept);
+                                             ActivationPolicy policy) const {
+  const Tensor z = residual(attention_norm, dropout_, pre_norm_, std::move(read), rows, attend, policy);
   return in_row_blocks(z, dropout_.active() || feed_forward.drops(), [&](const Tensor& block) {
     return residual(
         feed_forward_norm, dropout_, pre_norm_, block, {},
-        [&](const Tensor& normed) { return feed_forward.forward(normed, kept); }, kept);
+        [&](const Tensor& normed) { return feed_forward.forward(normed, policy); }, policy);
   });
 }
 
@@ -139,21 +134,8 @@ Tensor GraphTransformer::forward(const Graph& graph, const Tensor& h) const {
   }
   Tensor state = h;
   for (const auto& layer : layers_)
-    state = run(*layer, options_.checkpoint_layers, kept_values(options_, h.size(0), h.size(0)), graph, state);
+    state = run(*layer, activation_policy(options_, h.size(0), h.size(0)), graph, state);
   return finish(state);
-}
-
-Tensor GraphTransformer::forward(const NeededNodes& needed, const Tensor& h) const {
-  if (needed.layers.size() != layers_.size()) {
-    throw ConfigError("graph transformer", fmt::format("the needed nodes are those of {} layers, the model has {}",
-                                                       needed.layers.size(), layers_.size()));
-  }
-  Tensor state = h;
-  for (std::size_t i = 0; i < layers_.size(); ++i) {
-    state = run(*layers_[i], options_.checkpoint_layers, kept_values(options_, h.size(0), h.size(0)), needed.layers[i],
-                state);
-  }
-  return finish(gather_rows(state, index_tensor(needed.readout_rows).to(state.device())));
 }
 
 void GraphTransformer::require_fit(const LayerSchedule& schedule, const Tensor& tokens) const {
@@ -181,8 +163,8 @@ Tensor GraphTransformer::forward(const LayerSchedule& schedule, const Tensor& to
           gather_rows(outside.defined() ? concatenate({outside, live}, 0) : live, schedule.remembered_rows).detach());
     }
     for (std::size_t stage = 0; stage < schedule.layers[i].size(); ++stage) {
-      live = run(layer(static_cast<std::int64_t>(i), static_cast<std::int64_t>(stage)), options_.checkpoint_layers,
-                 kept_values(options_, schedule.layers[i][stage].graphs.front().num_dst(), schedule.num_tokens),
+      live = run(layer(static_cast<std::int64_t>(i), static_cast<std::int64_t>(stage)),
+                 activation_policy(options_, schedule.layers[i][stage].graphs.front().num_dst(), schedule.num_tokens),
                  schedule.layers[i][stage], std::move(live), outside);
     }
     const bool last = i + 1 == schedule.layers.size();

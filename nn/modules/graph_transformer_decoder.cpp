@@ -7,7 +7,6 @@
 #include "bough/ops/rows.h"
 #include "kernels/ops/replace_rows.h"
 #include "nn/modules/layer_parts.h"
-#include "nn/modules/layer_step_inputs.h"
 
 namespace bough::nn {
 namespace {
@@ -32,9 +31,10 @@ void require_cross_graph(const Graph& cross, std::int64_t destinations, const Te
   }
 }
 
+/// layer(inputs), or what recompute makes of it.
 template <typename F>
-Tensor run(bool checkpointed, const F& layer, const std::vector<Tensor>& inputs) {
-  return checkpointed ? recompute(layer, inputs) : layer(inputs);
+Tensor run(ActivationPolicy policy, const F& layer, const std::vector<Tensor>& inputs) {
+  return policy == ActivationPolicy::checkpoint_layers ? recompute(layer, inputs) : layer(inputs);
 }
 
 }  // namespace
@@ -59,24 +59,26 @@ GraphTransformerDecoderLayer::GraphTransformerDecoderLayer(const GraphTransforme
 }
 
 Tensor GraphTransformerDecoderLayer::forward(const Graph& graph, const Graph& cross, const Tensor& h,
-                                             const Tensor& encoded) const {
+                                             const Tensor& encoded, ActivationPolicy policy) const {
   if (h.rank() != 2 || h.size(0) != graph.num_dst() || graph.is_bipartite()) {
     throw ShapeError(where,
                      fmt::format("needs one row for each of the {} nodes of a graph that is not bipartite, not {}",
                                  graph.num_dst(), to_string(h.shape())));
   }
-  return forward(LayerStep{.graphs = {graph}}, cross, h, encoded, {});
+  return forward(LayerStep{.graphs = {graph}}, cross, h, encoded, {}, policy);
 }
 
 Tensor GraphTransformerDecoderLayer::forward(const LayerStep& step, const Graph& cross, const Tensor& live,
-                                             const Tensor& encoded, const Tensor& token_rows) const {
-  const auto add_part = [this](const LayerNorm& norm, const Tensor& read, const Tensor& rows, const auto& part) {
-    return residual(norm, dropout_, pre_norm_, read, rows, part);
+                                             const Tensor& encoded, const Tensor& token_rows,
+                                             ActivationPolicy policy) const {
+  const auto add_part = [this, policy](const LayerNorm& norm, const Tensor& read, const Tensor& rows,
+                                       const auto& part) {
+    return residual(norm, dropout_, pre_norm_, read, rows, part, policy);
   };
   const Tensor attended = add_part(attention_norm, live, step.updated_rows, [&](const Tensor& nodes) {
     return attention.forward(
         step.graphs, nodes,
-        {.sources = step.source_rows, .destinations = step.updated_rows, .distances = step.distances});
+        {.sources = step.source_rows, .destinations = step.updated_rows, .distances = step.distances}, policy);
   });
   const Tensor tokens = token_rows.defined() ? gather_rows(attended, token_rows) : attended;
   require_cross_graph(cross, tokens.size(0), encoded);
@@ -84,7 +86,7 @@ Tensor GraphTransformerDecoderLayer::forward(const LayerStep& step, const Graph&
     return cross_attention.forward(cross, encoded, queries);
   });
   const Tensor all = token_rows.defined() ? replace_rows(attended, token_rows, informed) : informed;
-  return add_part(feed_forward_norm, all, {}, [&](const Tensor& rows) { return feed_forward.forward(rows); });
+  return add_part(feed_forward_norm, all, {}, [&](const Tensor& rows) { return feed_forward.forward(rows, policy); });
 }
 
 GraphTransformerDecoder::GraphTransformerDecoder(const GraphTransformerDecoderOptions& options) : options_(options) {
@@ -105,10 +107,11 @@ Tensor GraphTransformerDecoder::forward(const Graph& graph, const Graph& cross, 
                                         const Tensor& encoded) const {
   Tensor state = h;
   for (const auto& layer : layers_) {
-    const auto forward_layer = [&layer = *layer, graph, cross](const std::vector<Tensor>& inputs) {
-      return layer.forward(graph, cross, inputs[0], inputs[1]);
+    const auto forward_layer = [&layer = *layer, graph, cross,
+                                policy = options_.activations](const std::vector<Tensor>& inputs) {
+      return layer.forward(graph, cross, inputs[0], inputs[1], policy);
     };
-    state = run(options_.checkpoint_layers, forward_layer, {state, encoded});
+    state = run(options_.activations, forward_layer, {state, encoded});
   }
   return finish(state);
 }
@@ -125,7 +128,7 @@ void GraphTransformerDecoder::require_fit(const LayerSchedule& schedule, const G
     const std::int64_t read =
         schedule.readout_rows[i].defined() ? schedule.readout_rows[i].size(0) : stages[0].graphs.front().num_dst();
     if (read != schedule.num_tokens) {
-      throw ConfigError(where, fmt::format("the schedule read {} nodes, not the {} tokens; leave their readout out",
+      throw ConfigError(where, fmt::format("the schedule reads {} nodes, not the {} tokens; leave its readout out",
                                            read, schedule.num_tokens));
     }
   }
@@ -137,10 +140,10 @@ Tensor GraphTransformerDecoder::forward(const LayerSchedule& schedule, const Gra
   Tensor live = first_rows(schedule, tokens, {});
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     const auto forward_layer = [&layer = *layers_[i], step = schedule.layers[i][0], rows = schedule.readout_rows[i],
-                                cross](const std::vector<Tensor>& inputs) {
-      return layer.forward(step, cross, inputs[0], inputs[1], rows);
+                                cross, policy = options_.activations](const std::vector<Tensor>& inputs) {
+      return layer.forward(step, cross, inputs[0], inputs[1], rows, policy);
     };
-    live = run(options_.checkpoint_layers, forward_layer, {live, encoded});
+    live = run(options_.activations, forward_layer, {live, encoded});
   }
   const Tensor& rows = schedule.readout_rows.back();
   return finish(rows.defined() ? gather_rows(live, rows) : live);

@@ -7,14 +7,13 @@
 #include <numeric>
 
 #include "bough/core/errors.h"
-#include "bough/graph/needed_nodes.h"
 
 namespace bough::nn {
 namespace {
 
 using Ids = std::vector<std::int32_t>;
 
-/// As a row list: undefined if it says "all, in order".
+/// As a row list: undefined if it is "all, in order".
 Tensor row_list(const Ids& rows, std::int64_t of) {
   bool all = static_cast<std::int64_t>(rows.size()) == of;
   for (std::size_t i = 0; all && i < rows.size(); ++i) all = rows[i] == static_cast<std::int32_t>(i);
@@ -112,13 +111,13 @@ class BackwardWalk {
                          [&](std::int32_t node) { return updated_[stage][static_cast<std::size_t>(node)]; });
     // Head groups together have the edges of the whole graph.
     const Graph& read = graph_.stages.empty() ? graph_.graph : graph_.stages[stage];
-    const IdArray nodes = nodes_and_sources(read, needed, destinations);
+    const IdArray nodes = read.with_sources(needed, destinations);
     live.assign(nodes.begin(), nodes.end());
 
     LayerStep step;
     const bool whole = static_cast<std::int64_t>(destinations.size()) == num_nodes_;
     for (const Graph& graph : graphs) {
-      step.graphs.push_back(whole ? graph : edges_between(graph, live, destinations).graph);
+      step.graphs.push_back(whole ? graph : graph.block(live, destinations).graph);
     }
     const Ids live_at = positions_of(live, num_nodes_);
     const auto num_live = static_cast<std::int64_t>(live.size());
@@ -128,8 +127,8 @@ class BackwardWalk {
       Ids next;
       for (const std::int32_t node : needed) {
         const std::int32_t updated = updated_at[static_cast<std::size_t>(node)];
-        const auto kept = static_cast<std::int32_t>(destinations.size()) + live_at[static_cast<std::size_t>(node)];
-        next.push_back(updated >= 0 ? updated : kept);
+        const auto unchanged = static_cast<std::int32_t>(destinations.size()) + live_at[static_cast<std::size_t>(node)];
+        next.push_back(updated >= 0 ? updated : unchanged);
       }
       step.next_rows = row_list(next, -1);
     }

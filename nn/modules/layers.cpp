@@ -13,7 +13,7 @@
 #include "bough/ops/dropout.h"
 #include "bough/ops/embedding.h"
 #include "bough/ops/layer_norm.h"
-#include "bough/ops/rows.h"
+#include "nn/modules/layer_parts.h"
 
 namespace bough::nn {
 namespace {
@@ -36,8 +36,8 @@ Linear::Linear(const LinearOptions& options)
   }
 }
 
-Tensor Linear::forward(const Tensor& x, Kept result) const {
-  if (result == Kept::all) return linear(x, weight, bias, activation_);
+Tensor Linear::forward(const Tensor& x, ActivationPolicy policy) const {
+  if (policy != ActivationPolicy::recompute_cheap) return linear(x, weight, bias, activation_);
   return recompute_value([activation = activation_](const auto& in) { return linear(in[0], in[1], in[2], activation); },
                          {x, weight, bias});
 }
@@ -64,14 +64,14 @@ LayerNorm::LayerNorm(const LayerNormOptions& options)
   add_parameter("bias", bias);
 }
 
-Tensor LayerNorm::forward(const Tensor& x, Kept result) const {
-  if (result == Kept::all) return layer_norm(x, weight, bias, epsilon_);
+Tensor LayerNorm::forward(const Tensor& x, ActivationPolicy policy) const {
+  if (policy != ActivationPolicy::recompute_cheap) return layer_norm(x, weight, bias, epsilon_);
   return recompute_value([epsilon = epsilon_](const auto& in) { return layer_norm(in[0], in[1], in[2], epsilon); },
                          {x, weight, bias});
 }
 
-Tensor LayerNorm::forward(const Tensor& x, const Tensor& residual, Kept result) const {
-  if (result == Kept::few && grad_enabled()) return forward(x + residual, result);
+Tensor LayerNorm::forward(const Tensor& x, const Tensor& residual, ActivationPolicy policy) const {
+  if (policy == ActivationPolicy::recompute_cheap && grad_enabled()) return forward(x + residual, policy);
   return add_layer_norm(x, residual, weight, bias, {.epsilon = epsilon_, .keep_sum = false}).normalized;
 }
 
@@ -79,31 +79,10 @@ Dropout::Dropout(double p) : p_(p) {
   if (!(p >= 0 && p < 1)) throw ConfigError("dropout", fmt::format("p must be in [0, 1), not {}", p));
 }
 
-Tensor Dropout::forward(const Tensor& x, Kept result) const {
+Tensor Dropout::forward(const Tensor& x, ActivationPolicy policy) const {
   if (!active()) return x;
-  if (result == Kept::all) return dropout(x, p_);
+  if (policy != ActivationPolicy::recompute_cheap) return dropout(x, p_);
   return recompute_value([p = p_](const auto& in) { return dropout(in[0], p); }, {x});
-}
-
-Tensor in_row_blocks(const Tensor& x, bool at_once, FunctionRef<Tensor(const Tensor&)> function) {
-  constexpr std::int64_t block = 1024;
-  if (grad_enabled() || at_once || x.rank() != 2 || x.size(0) <= block) return function(x);
-  Tensor result;
-  for (std::int64_t begin = 0; begin < x.size(0); begin += block) {
-    const std::int64_t end = std::min(x.size(0), begin + block);
-    const Tensor rows = function(x.rows(begin, end));
-    if (!result.defined()) result = Tensor::empty({x.size(0), rows.size(1)}, rows.dtype(), rows.device());
-    result.rows(begin, end).assign(rows);
-  }
-  return result;
-}
-
-Tensor residual(const LayerNorm& norm, const Dropout& dropout, bool pre_norm, Tensor read, const Tensor& rows,
-                FunctionRef<Tensor(const Tensor&)> part, Kept kept) {
-  const Tensor change = dropout.forward(part(pre_norm ? norm.forward(read, kept) : read));
-  const Tensor x = rows.defined() ? gather_rows(read, rows) : read;
-  read = {};
-  return pre_norm ? x + change : norm.forward(change, x, kept);
 }
 
 FeedForward::FeedForward(const FeedForwardOptions& options)
@@ -115,9 +94,9 @@ FeedForward::FeedForward(const FeedForwardOptions& options)
   add_module("dropout", dropout_);
 }
 
-Tensor FeedForward::forward(const Tensor& x, Kept kept) const {
-  return in_row_blocks(x, drops(), [this, kept](const Tensor& rows) {
-    return outer_.forward(dropout_.forward(inner_.forward(rows, kept), kept));
+Tensor FeedForward::forward(const Tensor& x, ActivationPolicy policy) const {
+  return in_row_blocks(x, drops(), [this, policy](const Tensor& rows) {
+    return outer_.forward(dropout_.forward(inner_.forward(rows, policy), policy));
   });
 }
 

@@ -19,7 +19,7 @@ class GradientNode {
   struct Input {
     std::shared_ptr<GradientNode> node;  ///< the operation that made it; null for leaves
     std::size_t output = 0;
-    std::shared_ptr<TensorBody> leaf;  ///< where the gradient goes if there is no node; null if nobody wants it
+    std::shared_ptr<TensorBody> leaf;  ///< where the gradient goes if there is no node; null if it is not wanted
     Shape shape;
     DType dtype = DType::float32;
     bool wanted() const { return node != nullptr || leaf != nullptr; }
@@ -70,7 +70,7 @@ class GradientNode {
 /// Grows with every call, over all threads.
 std::uint64_t next_sequence();
 
-/// How to make a value again that nobody keeps, and the value itself once backward has asked for it: it lives as long
+/// How to make a value again that is not saved, and the value itself once backward has asked for it: it lives as long
 /// as something in the history may still ask.
 struct ValueRecipe {
   std::function<Tensor(const std::vector<Tensor>&)> make;
@@ -100,10 +100,10 @@ class RecordingScope {
   bool previous_;
 };
 
-/// into += addition. Reuses a buffer only if nobody else can see it.
+/// into += addition. Reuses a buffer only if it has no other owner.
 void accumulate_gradient(Gradient& into, Gradient addition);
 
-/// The same, for a gradient a user can read: never shares a buffer with anybody.
+/// The same, for a gradient a user can read: never shares a buffer.
 void accumulate_leaf_gradient(TensorBody& leaf, Gradient addition);
 
 /// Row gradients as a tensor of the full shape.

@@ -5,12 +5,26 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "src/autograd/generator_state.h"
+#include "bough/core/random.h"
 #include "src/autograd/gradient_node.h"
 #include "src/core/tensor_body.h"
 
 namespace bough {
 namespace {
+
+/// Runs the calling thread's default generator from another state, and puts it back.
+class GeneratorState {
+ public:
+  explicit GeneratorState(RandomStream state) : previous_(default_generator().state()) {
+    default_generator().set_state(state);
+  }
+  ~GeneratorState() { default_generator().set_state(previous_); }
+  GeneratorState(const GeneratorState&) = delete;
+  GeneratorState& operator=(const GeneratorState&) = delete;
+
+ private:
+  RandomStream previous_;
+};
 
 using Slot = GradientNode::Input;
 using Segment = std::function<Tensor(const std::vector<Tensor>&)>;
@@ -74,6 +88,49 @@ Tensor run_segment_again(const Segment& f, std::size_t num_inputs, RandomStream 
   return output;
 }
 
+Tensor value_of(ValueRecipe& recipe) {
+  if (recipe.value.defined()) return recipe.value;
+  std::vector<Tensor> inputs;
+  for (const GradientNode::Saved& input : recipe.inputs) inputs.push_back(input.restored());
+  const GeneratorState generator(recipe.random);
+  const NoGrad no_grad;
+  Tensor value = recipe.make(inputs);
+  if (!value.defined() || !(value.shape() == recipe.shape) || value.dtype() != recipe.dtype) {
+    throw AutogradError(
+        "recompute_value",
+        fmt::format("the function gave {} {} before and {} when it was run again; it must do the same each time",
+                    name_of(recipe.dtype), to_string(recipe.shape),
+                    value.defined() ? fmt::format("{} {}", name_of(value.dtype()), to_string(value.shape()))
+                                    : std::string("nothing")));
+  }
+  return recipe.value = value.detach();
+}
+
+/// Operations recorded since `since` that kept the value themselves keep the recipe instead.
+void forget(const Tensor& value, const std::shared_ptr<ValueRecipe>& recipe, std::uint64_t since) {
+  const TensorBody& body = *value.body();
+  const auto is_the_value = [&body](const GradientNode::Saved& entry) {
+    if (!entry.tensor.defined()) return false;
+    const TensorBody& saved = *entry.tensor.body();
+    return saved.storage == body.storage && saved.offset == body.offset && saved.dtype == body.dtype &&
+           saved.shape.elements() == body.shape.elements();
+  };
+  std::unordered_set<GradientNode*> seen;
+  std::vector<GradientNode*> open{body.node.get()};
+  while (!open.empty()) {
+    GradientNode* node = open.back();
+    open.pop_back();
+    if (node == nullptr || node->sequence < since || !seen.insert(node).second) continue;
+    for (GradientNode::Saved& entry : node->saved) {
+      if (!is_the_value(entry)) continue;
+      entry.shape = entry.tensor.shape();
+      entry.recipe = recipe;
+      entry.tensor = {};
+    }
+    for (const GradientNode::Input& input : node->inputs) open.push_back(input.node.get());
+  }
+}
+
 }  // namespace
 
 Tensor recompute(Segment f, const std::vector<Tensor>& inputs) {
@@ -107,6 +164,49 @@ Tensor recompute(Segment f, const std::vector<Tensor>& inputs) {
   output.body()->requires_grad = true;
   output.body()->node = std::move(node);
   return output;
+}
+
+GradientNode::Saved::Saved(const Tensor& value) {
+  if (!value.defined()) return;
+  recipe = value.body()->recipe;
+  shape = value.shape();
+  if (recipe != nullptr) return;
+  // Without history: a saved output would otherwise keep its own node alive for ever.
+  tensor = value.detach();
+  version = value.version();
+}
+
+Tensor GradientNode::Saved::restored() const {
+  if (recipe == nullptr) return tensor;
+  const Tensor value = value_of(*recipe);
+  return make_view(value.body()->storage, value.body()->offset, shape, value.dtype());
+}
+
+Tensor GradientNode::Saved::overwritten() const {
+  if (tensor.defined() && tensor.version() != version) return tensor;
+  if (recipe == nullptr) return {};
+  for (const Saved& input : recipe->inputs) {
+    if (Tensor changed = input.overwritten(); changed.defined()) return changed;
+  }
+  return {};
+}
+
+Tensor recompute_value(std::function<Tensor(const std::vector<Tensor>&)> f, const std::vector<Tensor>& inputs) {
+  if (!grad_enabled()) return f(inputs);
+  const RandomStream random = default_generator().state();
+  const std::uint64_t since = next_sequence();
+  const Tensor value = f(inputs);
+  if (!value.defined()) throw AutogradError("recompute_value", "the function returned an undefined tensor");
+  if (value.is_leaf() || value.body()->node->sequence < since) return value;  // one of the inputs, or nothing to forget
+  auto recipe = std::make_shared<ValueRecipe>();
+  recipe->make = std::move(f);
+  for (const Tensor& input : inputs) recipe->inputs.emplace_back(input);
+  recipe->random = random;
+  recipe->shape = value.shape();
+  recipe->dtype = value.dtype();
+  forget(value, recipe, since);
+  value.body()->recipe = std::move(recipe);
+  return value;
 }
 
 }  // namespace bough

@@ -33,7 +33,7 @@ std::optional<std::int64_t> whole_number(const json& value) {
 
 [[noreturn]] void refuse(std::string_view where, const Parameter& parameter, const std::string& path,
                          const json& value) {
-  // The limit that every whole number has is not worth saying until somebody meets it.
+  // The limit that every whole number has is not worth a word until it is exceeded.
   const bool too_large = parameter.type == ParameterType::integer && value.is_number() &&
                          value.get<double>() > static_cast<double>(parameter.largest);
   throw ConfigError(where, fmt::format("{} must be {}, not {}{}", path, allowed_values(parameter), json_excerpt(value),

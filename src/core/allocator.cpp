@@ -235,7 +235,7 @@ void PooledAllocator::fail(std::size_t bytes, const char* reason) const {
   throw AllocationError("memory", fmt::format("could not allocate {} bytes on {}: {}; {} bytes are in use ({}); a "
                                               "smaller batch or shorter sequences need less",
                                               bytes, to_string(device_), reason, use.bytes_now,
-                                              users.empty() ? "by nobody" : "largest: " + users));
+                                              users.empty() ? "by no tag" : "largest: " + users));
 }
 
 PooledAllocator& allocator_of(Device device) {

@@ -16,7 +16,7 @@ namespace bough {
 
 class PooledAllocator;
 
-/// Memory of a device that is set apart: what is freed of it goes to nobody else while this lives.
+/// Memory of a device that is set apart: what is freed of it is not reused elsewhere while this lives.
 class CapturePool {
  public:
   explicit CapturePool(PooledAllocator& owner) : owner_(owner) {}
@@ -55,7 +55,7 @@ class PooledAllocator {
   Block allocate(std::size_t bytes, From from);
   void free(const Block& block) noexcept;
 
-  /// From now on, until end_capture, this thread gets memory that nobody else has had in between: for work that is
+  /// From now on, until end_capture, this thread gets memory that has had no other use in between: for work that is
   /// recorded now and repeated later. One thread at a time; ConfigError for a second.
   std::shared_ptr<CapturePool> begin_capture();
   void end_capture() noexcept;

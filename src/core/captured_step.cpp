@@ -36,7 +36,7 @@ struct CapturedStep::State {
       for (const Tensor& leaf : leaves) gradients.push_back(leaf.grad());
       fresh->finish();
     } catch (...) {
-      for (Tensor& leaf : leaves) leaf.clear_grad();  // nobody has computed them
+      for (Tensor& leaf : leaves) leaf.clear_grad();  // the recording computed nothing
       default_generator().set_state(first_stream);
       throw;
     }

@@ -94,4 +94,12 @@ Tensor rand_uniform(const Shape& shape, double low, double high, DType dtype) {
 
 Tensor rand(const Shape& shape, const TensorOptions& options) { return rand_uniform(shape, 0, 1, options); }
 
+RandomGenerator& default_generator() {
+  // One for each thread, so that threads that train side by side neither race nor disturb each other's numbers.
+  thread_local RandomGenerator generator;
+  return generator;
+}
+
+void manual_seed(std::uint64_t seed) { default_generator() = RandomGenerator(seed); }
+
 }  // namespace bough

@@ -15,7 +15,7 @@ bool built_with_cuda() noexcept;
 int cuda_device_count() noexcept;
 /// Makes the driver keep what the pool of a device has had, so that a steady state never goes back to it.
 void cuda_keep_memory(int device);
-/// Gives memory back that nobody uses; waits for the device.
+/// Gives memory back; waits for the device.
 void cuda_return_memory(int device) noexcept;
 /// Null when the device has no memory left.
 void* cuda_allocate(int device, std::size_t bytes);

@@ -11,7 +11,7 @@ namespace bough {
 std::string read_file(const std::string& path, std::int64_t limit);
 
 /// Writes a file that appears under its name complete or not at all: a temporary file in the same folder, flushed to
-/// the disk, then renamed over the old one, then the folder flushed. Whoever is killed in between leaves the old file
+/// the disk, then renamed over the old one, then the folder flushed. A process killed in between leaves the old file
 /// whole.
 class AtomicFileWriter {
  public:
@@ -33,8 +33,8 @@ class AtomicFileWriter {
   int file_ = -1;
 };
 
-/// Keeps other processes that ask for the same out of a folder, until the object or the process ends; whoever dies
-/// leaves no lock behind. File systems that cannot lock folders let everybody in.
+/// Keeps other processes that ask for the same out of a folder, until the object or the process ends; a process that
+/// dies leaves no lock behind. File systems that cannot lock folders let everybody in.
 class FolderLock {
  public:
   /// IoError if the folder cannot be opened or another process holds it.

@@ -12,7 +12,7 @@
 namespace bough {
 namespace {
 
-/// The observer of the process. A launch looks at the flag first, which costs nothing while nobody watches.
+/// The observer of the process. A launch looks at the flag first, which costs nothing while there is none.
 struct ObserverPlace {
   std::atomic<bool> taken = false;
   std::mutex mutex;
@@ -37,7 +37,7 @@ LaunchTrace::LaunchTrace(std::function<void(const KernelLaunch&)> on_launch, Lau
   ObserverPlace& place = observer_place();
   const std::scoped_lock lock(place.mutex);
   if (place.observer != nullptr) {
-    throw ConfigError("launch trace", "somebody watches launches already; there can be one LaunchTrace at a time");
+    throw ConfigError("launch trace", "there is a LaunchTrace already; there can be one at a time");
   }
   place.observer = std::make_shared<LaunchObserver>(std::move(on_launch), options);
   place.taken = true;

@@ -62,7 +62,7 @@ struct Prefetcher::Pipeline {
   }
   ~Pipeline() {
     try {
-      // Memory of batches that nobody took goes to whoever asks for some next, and pinned memory to the host: neither
+      // Memory of batches that were not taken goes to the next allocation, and pinned memory to the host: neither
       // before the copies are done.
       for (const std::unique_ptr<Slot>& slot : slots) {
         if (slot->used) cuda_synchronize(device.index, slot->copied);

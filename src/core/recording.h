@@ -46,7 +46,7 @@ class Recording {
 
  private:
   friend void copy_from_host(int device, void* target, const void* source, std::size_t bytes);
-  /// Memory with these bytes that nobody writes to as long as the recording lives.
+  /// Memory with these bytes that stays unwritten as long as the recording lives.
   const void* constant(const void* source, std::size_t bytes);
 
   struct Changing {

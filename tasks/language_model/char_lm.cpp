@@ -130,10 +130,12 @@ tasks::RunFacts CharLmRun::facts() const {
   const double forward = 2 * (nodes * (4 * dim * dim + 2 * dim * hidden) + tokens * dim * vocabulary + 3 * edges * dim);
   // Kept for backward, in floats: about eight vectors of a node's width and the hidden layer twice, or few of these,
   // and scores and their gradient. Every parameter has a gradient and two moments.
-  const bool few = nn::kept_values(transformer_options(model_options_), graph_.num_nodes() * shape_.count,
-                                   shape_.tokens()) == nn::Kept::few;
-  const double layers_at_once = model_options_.checkpoint_layers ? 1.0 / static_cast<double>(model_options_.layers) : 1;
-  const double kept =
+  const auto policy =
+      nn::activation_policy(transformer_options(model_options_), graph_.num_nodes() * shape_.count, shape_.tokens());
+  const bool few = policy == nn::ActivationPolicy::recompute_cheap;
+  const bool checkpointed = policy == nn::ActivationPolicy::checkpoint_layers;
+  const double layers_at_once = checkpointed ? 1.0 / static_cast<double>(model_options_.layers) : 1;
+  const double activations =
       nodes * dim + layers_at_once * nodes * (few ? 5 * dim : 7 * dim + 2 * hidden) + 2 * tokens * vocabulary;
   const auto parameters = model_.parameter_count();
 
@@ -147,9 +149,9 @@ tasks::RunFacts CharLmRun::facts() const {
           .length = shape_.length,
           .parameters = parameters,
           .tokens_per_step = shape_.tokens(),
-          .operations_per_step = (model_options_.checkpoint_layers ? 4 : 3) * forward,
+          .operations_per_step = (checkpointed ? 4 : 3) * forward,
           .evaluation_steps = batches / 3,
-          .memory_bytes = static_cast<std::int64_t>(4 * kept) + 16 * parameters};
+          .memory_bytes = static_cast<std::int64_t>(4 * activations) + 16 * parameters};
 }
 
 json CharLmRun::test() {
@@ -375,8 +377,7 @@ CharacterModelOptions character_model_options(const Settings& model, std::int64_
           .stages = graph.stages,
           .input_scale = model.number("input_scale"),
           .tied = model.boolean("tied"),
-          .checkpoint_layers = options.checkpoint_layers,
-          .kept = options.kept};
+          .activations = options.activations};
 }
 
 std::string to_hexadecimal(const std::string& bytes) {

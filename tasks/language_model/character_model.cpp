@@ -9,11 +9,8 @@
 namespace bough {
 
 nn::GraphTransformerOptions transformer_options(const CharacterModelOptions& options) {
-  return {.layers = options.layers,
-          .layer = options.layer,
-          .stages = options.stages,
-          .checkpoint_layers = options.checkpoint_layers,
-          .kept = options.kept};
+  return {
+      .layers = options.layers, .layer = options.layer, .stages = options.stages, .activations = options.activations};
 }
 
 CharacterModel::CharacterModel(const CharacterModelOptions& options)

@@ -13,11 +13,10 @@ struct CharacterModelOptions {
   std::int64_t vocabulary = 0;
   std::int64_t layers = 1;
   nn::GraphTransformerLayerOptions layer = {};
-  std::int64_t stages = 1;         ///< of the graph
-  double input_scale = 1;          ///< embeddings are multiplied by this times the root of the width
-  bool tied = true;                ///< the output projection is the embedding
-  bool checkpoint_layers = false;  ///< layers run again in backward instead of keeping their tensors
-  nn::KeptValues kept = nn::KeptValues::automatic;
+  std::int64_t stages = 1;  ///< of the graph
+  double input_scale = 1;   ///< embeddings are multiplied by this times the root of the width
+  bool tied = true;         ///< the output projection is the embedding
+  nn::ActivationPolicy activations = nn::ActivationPolicy::automatic;
 };
 
 /// Of the layers inside.

@@ -83,5 +83,23 @@ TEST(Randn, DoesNotDependOnTheNumberOfThreads) {
   EXPECT_EQ(results[0], results[2]);
 }
 
+TEST(Rand, IsUniformFromZeroToOneOfItsGenerator) {
+  RandomGenerator one(7), same(7);
+  const Tensor x = rand({1000}, {.dtype = DType::float64, .generator = &one});
+  EXPECT_EQ(x.to_vector<double>(),
+            rand_uniform({1000}, 0, 1, {.dtype = DType::float64, .generator = &same}).to_vector<double>());
+  const auto values = x.to_vector<double>();
+  EXPECT_GE(*std::min_element(values.begin(), values.end()), 0);
+  EXPECT_LT(*std::max_element(values.begin(), values.end()), 1);
+  EXPECT_NE(rand({4}, {.generator = &one}).to_vector<float>(), rand({4}, {.generator = &one}).to_vector<float>());
+}
+
+TEST(Randn, TakesTheDefaultGeneratorUnlessGivenOne) {
+  manual_seed(5);
+  const auto first = randn({3}).to_vector<float>();
+  RandomGenerator generator(5);
+  EXPECT_EQ(randn({3}, {.generator = &generator}).to_vector<float>(), first);
+}
+
 }  // namespace
 }  // namespace bough

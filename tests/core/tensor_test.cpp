@@ -150,5 +150,22 @@ TEST(Device, IsReadFromTextAndWrittenBack) {
     EXPECT_THROW(parse_device(bad), ConfigError) << bad;
 }
 
+TEST(Creation, TakesTypeAndDeviceByName) {
+  EXPECT_EQ(zeros({2}).dtype(), DType::float32);
+  EXPECT_EQ(zeros({2}, {.dtype = DType::int64, .device = Device::cpu()}).dtype(), DType::int64);
+  EXPECT_EQ(ones({2}, {.dtype = DType::float64}).to_vector<double>(), (std::vector<double>{1, 1}));
+  EXPECT_EQ(full({2}, 3, {.dtype = DType::int32}).to_vector<int>(), (std::vector<int>{3, 3}));
+  EXPECT_EQ(arange(3).dtype(), DType::int64);
+  EXPECT_EQ(arange(3, {.device = Device::cpu()}).dtype(), DType::int64);
+  EXPECT_EQ(arange(3, {.dtype = DType::float32}).to_vector<float>(), (std::vector<float>{0, 1, 2}));
+  EXPECT_EQ(randn({3}, {.dtype = DType::float64}).dtype(), DType::float64);
+}
+
+TEST(Creation, TakesAVectorForAShape) {
+  const std::vector<std::int64_t> extents{2, 3};
+  EXPECT_EQ(zeros(extents).shape(), (Shape{2, 3}));
+  EXPECT_EQ(arange(6).reshape(extents).shape(), (Shape{2, 3}));
+}
+
 }  // namespace
 }  // namespace bough

@@ -3,7 +3,6 @@
 
 #include "bough/core/random.h"
 #include "bough/graph/graph_generator.h"
-#include "bough/graph/needed_nodes.h"
 #include "bough/nn/gat_layer.h"
 #include "bough/nn/graph_transformer.h"
 #include "bough/nn/graph_transformer_decoder.h"
@@ -75,12 +74,13 @@ TEST_F(GpuModules, EveryPatternMatchesTheCpu) {
   }
 }
 
-TEST_F(GpuModules, OnlyNeededNodesAreComputed) {
+TEST_F(GpuModules, OnlyNodesThatTheReadOutNeedsAreComputed) {
   const AttentionGraph graph = generators().make("bpt", {{"k", 1}})->build({.length = 8});
-  const NeededNodes needed = graph.graph.needed_nodes(std::vector<std::int32_t>{3, 1}, layers);
-  expect_same_module<GraphTransformer>(
-      options_for(graph), {test::random_tensor({needed.layers.front().sources.size(), dim})},
-      [&](const auto& model, const auto& inputs, Device) { return model.forward(needed, inputs[0]); });
+  const LayerSchedule schedule = make_layer_schedule(graph, {.layers = layers, .readout = {3, 1}});
+  expect_same_module<GraphTransformer>(options_for(graph), {test::random_tensor({8, dim})},
+                                       [&](const auto& model, const auto& inputs, Device device) {
+                                         return model.forward(schedule.to(device), inputs[0]);
+                                       });
 }
 
 TEST_F(GpuModules, MemoryIsReadAndKept) {

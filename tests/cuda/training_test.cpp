@@ -211,7 +211,7 @@ TEST_F(GpuTraining, ALanguageModelTrainsAsOnTheCpu) { expect_same_training(tiny(
 
 TEST_F(GpuTraining, ALanguageModelThatRecomputesItsLayersTrainsAsOnTheCpu) {
   json source = tiny({{"kind", "window"}, {"width", 4}});
-  source["model"]["checkpoint_layers"] = true;
+  source["model"]["activations"] = "checkpoint_layers";
   source["model"]["tied"] = false;
   expect_same_training(source);
 }

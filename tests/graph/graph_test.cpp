@@ -6,6 +6,7 @@
 #include <array>
 #include <atomic>
 #include <limits>
+#include <sstream>
 #include <stdexcept>
 #include <thread>
 
@@ -196,6 +197,19 @@ TEST(Graph, MakesADerivedValueOnceWhenManyThreadsAsk) {
   }
   threads.clear();
   EXPECT_EQ(made, 1);
+}
+
+TEST(Graph, PrintsItsSizesAndFirstEdges) {
+  EXPECT_EQ(to_string(Graph()), "graph(nodes=0, edges=0)");
+  const Graph graph = Graph::from_edges({0, 0, 3}, {1, 2, 3}, {.num_nodes = 5, .edge_types = {0, 1, 1}});
+  std::ostringstream stream;
+  stream << graph;
+  EXPECT_EQ(stream.str(), "graph(nodes=5, edges=3, edge_types=2, 0->1, 0->2, 3->3)");
+  EXPECT_EQ(to_string(Graph::bipartite({6}, {0}, {.num_src = 7, .num_dst = 3})),
+            "graph(sources=7, destinations=3, edges=1, 6->0)");
+  const std::vector<std::int32_t> many(9, 0);
+  EXPECT_EQ(to_string(Graph::from_edges(many, many)),
+            "graph(nodes=1, edges=9, 0->0, 0->0, 0->0, 0->0, 0->0, 0->0, 0->0, 0->0, ...)");
 }
 
 }  // namespace

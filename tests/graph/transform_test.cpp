@@ -134,5 +134,24 @@ TEST(SelfLoops, AreRefusedWhereTheyMeanNothing) {
   EXPECT_THAT(graph_error([] { zoo::chain(3).add_self_loops({.edge_type = 1}); }), HasSubstr("no types"));
 }
 
+TEST(Block, HasTheEdgesIntoSomeNodesBetweenPositions) {
+  const Graph chain = zoo::chain(10);
+  const IdArray sources = chain.with_sources({9}, {8, 9});
+  EXPECT_THAT(sources, ElementsAre(7, 8, 9));
+  const EdgeSubset block = chain.block(sources, {8, 9});
+  EXPECT_TRUE(block.graph.is_bipartite());
+  EXPECT_THAT(block.graph.coo().src, ElementsAre(0, 1));
+  EXPECT_THAT(block.graph.coo().dst, ElementsAre(0, 1));
+  EXPECT_THAT(block.edge_ids, ElementsAre(7, 8));
+  EXPECT_EQ(chain.block({}, {}).graph.num_src(), 0);
+}
+
+TEST(Block, RefusesAnEdgeFromElsewhereAndNodesThatAreNotThere) {
+  const Graph chain = zoo::chain(3);
+  EXPECT_THAT(graph_error([&] { chain.block({1}, {1}); }), HasSubstr("comes from node 0"));
+  EXPECT_THAT(graph_error([&] { chain.block({3}, {1}); }), HasSubstr("node 3"));
+  EXPECT_THAT(graph_error([&] { chain.with_sources({0}, {3}); }), HasSubstr("node 3"));
+}
+
 }  // namespace
 }  // namespace bough

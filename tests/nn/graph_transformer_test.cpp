@@ -111,16 +111,16 @@ TEST_P(Pruning, OfWhatIsNotReadChangesNeitherResultNorGradient) {
                                       .feed_forward = 24,
                                       .num_relations = graph.num_relations(),
                                       .pre_norm = GetParam()}});
-    const Tensor h = random_tensor({graph.graph.num_nodes(), 16}, DType::float32, 6);
-    const IdArray readout = graph.tokens;
-    const NeededNodes needed = graph.graph.needed_nodes(readout, 3);
-    EXPECT_LT(needed.layers.back().destinations.size(), graph.graph.num_nodes());
+    const Tensor tokens = random_tensor({37, 16}, DType::float32, 6);
+    const Tensor h = scatter_add_rows(tokens, index_tensor(graph.tokens), graph.graph.num_nodes());
+    const LayerSchedule schedule = make_layer_schedule(graph, {.layers = 3});
+    EXPECT_LT(schedule.layers.back().back().graphs.front().num_dst(), graph.graph.num_nodes());
 
-    const Tensor whole = gather_rows(model.forward(graph.graph, h), index_tensor(readout));
+    const Tensor whole = gather_rows(model.forward(graph.graph, h), index_tensor(graph.tokens));
     sum(square(whole)).backward();
     const Tensor expected = model.layer(0).attention.relation_keys.grad().clone();
     model.clear_grad();
-    const Tensor pruned = model.forward(needed, gather_rows(h, index_tensor(needed.layers.front().sources)));
+    const Tensor pruned = model.forward(schedule, tokens);
     sum(square(pruned)).backward();
     test::expect_close(pruned, whole);
     test::expect_close(model.layer(0).attention.relation_keys.grad(), expected, test::Tolerance{1e-3, 1e-3});

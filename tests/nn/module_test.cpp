@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <sstream>
+
 #include "bough/autograd/autograd.h"
 #include "bough/core/errors.h"
 #include "bough/core/random.h"
@@ -111,6 +114,26 @@ TEST(FeedForward, InBlocksWithoutATapeGivesTheSameBits) {
   const Tensor whole = module.forward(x);
   const NoGrad no_grad;
   test::expect_same_bits(module.forward(x), whole.detach());
+}
+
+TEST(Module, PrintsItsTypeAndParameters) {
+  std::ostringstream stream;
+  stream << Linear({.in = 4, .out = 3});
+  EXPECT_EQ(stream.str(),
+            "bough::nn::Linear with 15 parameters\n"
+            "  weight [3, 4]\n"
+            "  bias [3]");
+  struct Many : Module {
+    Many() {
+      for (std::size_t i = 0; i < tensors.size(); ++i) {
+        tensors[i] = ones({1});
+        add_parameter("p" + std::to_string(i), tensors[i]);
+      }
+    }
+    std::array<Tensor, 30> tensors;
+  };
+  const std::string text = to_string(Many());
+  EXPECT_NE(text.find("\n  p11 [1]\n  ...\n  p18 [1]\n"), std::string::npos) << text;
 }
 
 }  // namespace

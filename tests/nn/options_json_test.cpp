@@ -85,8 +85,7 @@ TEST(OptionsJson, ComesBackFromWhatItWrites) {
                                                       .soft_span = SoftSpan{.max_span = 9, .ramp = 4}},
                                             .stages = 2,
                                             .trained_start = true,
-                                            .checkpoint_layers = true,
-                                            .kept = KeptValues::few};
+                                            .activations = ActivationPolicy::recompute_cheap};
   const json expected = {{"layers", 3},
                          {"dim", 24},
                          {"heads", 3},
@@ -104,8 +103,7 @@ TEST(OptionsJson, ComesBackFromWhatItWrites) {
                          {"soft_span", {{"max_span", 9}, {"ramp", 4}}},
                          {"stages", 2},
                          {"trained_start", true},
-                         {"checkpoint_layers", true},
-                         {"kept", "few"}};
+                         {"activations", "recompute_cheap"}};
   EXPECT_EQ(to_json(transformer), expected);
   const auto back = options_from_json<GraphTransformerOptions>("model", expected);
   EXPECT_EQ(to_json(back), expected);
@@ -116,8 +114,10 @@ TEST(OptionsJson, ComesBackFromWhatItWrites) {
               to_json(options));
   };
   expect_return(transformer.layer);
-  expect_return(GraphTransformerDecoderOptions{
-      .layers = 2, .layer = transformer.layer, .num_cross_relations = 3, .checkpoint_layers = true});
+  expect_return(GraphTransformerDecoderOptions{.layers = 2,
+                                               .layer = transformer.layer,
+                                               .num_cross_relations = 3,
+                                               .activations = ActivationPolicy::checkpoint_layers});
   expect_return(GraphSelfAttentionOptions{.dim = 8,
                                           .heads = 4,
                                           .num_relations = 2,
@@ -164,6 +164,22 @@ TEST(OptionsJson, MakesModulesThatRun) {
   EXPECT_EQ(linear.weight.shape(), (Shape{4, 3}));
   EXPECT_FALSE(linear.bias.defined());
   EXPECT_THAT(refusal<EmbeddingOptions>({{"dim", 8}}), HasSubstr("count is missing"));
+}
+
+TEST(OptionsJson, OlderKeysOfTheActivationPolicyAreStillRead) {
+  const auto policy = [](json keys) {
+    keys["dim"] = 8;
+    return options_from_json<GraphTransformerOptions>("model", keys).activations;
+  };
+  EXPECT_EQ(policy({}), ActivationPolicy::automatic);
+  EXPECT_EQ(policy({{"checkpoint_layers", false}, {"kept", "automatic"}}), ActivationPolicy::automatic);
+  EXPECT_EQ(policy({{"kept", "all"}}), ActivationPolicy::save_all);
+  EXPECT_EQ(policy({{"kept", "few"}}), ActivationPolicy::recompute_cheap);
+  EXPECT_EQ(policy({{"checkpoint_layers", true}, {"kept", "few"}}), ActivationPolicy::checkpoint_layers);
+  EXPECT_EQ(policy({{"activations", "save_all"}, {"checkpoint_layers", false}}), ActivationPolicy::save_all);
+  EXPECT_EQ(
+      options_from_json<GraphTransformerDecoderOptions>("model", {{"dim", 8}, {"checkpoint_layers", true}}).activations,
+      ActivationPolicy::checkpoint_layers);
 }
 
 }  // namespace

@@ -28,8 +28,7 @@ BatchModel::BatchModel(const nlohmann::json& pattern, const ModelShape& shape)
                         .heads = shape.heads,
                         .feed_forward = shape.feed_forward,
                         .num_relations = graph_.num_relations()},
-              .checkpoint_layers = shape.checkpoint_layers,
-              .kept = shape.kept}),
+              .activations = shape.activations}),
       rounds_(nn::make_layer_schedule(graph_, {.layers = shape.layers})),
       inputs_(randn({graph_.num_tokens(), shape.dim})),
       gradient_(inputs_) {}

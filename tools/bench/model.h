@@ -14,8 +14,7 @@ struct ModelShape {
   std::int64_t layers = 6, dim = 512, feed_forward = 2048, heads = 8;
   std::int64_t tokens = 8192;  ///< of a batch
   std::int64_t length = 8192;  ///< of a sequence
-  bool checkpoint_layers = false;
-  nn::KeptValues kept = nn::KeptValues::automatic;
+  nn::ActivationPolicy activations = nn::ActivationPolicy::automatic;
 };
 
 class BatchModel {

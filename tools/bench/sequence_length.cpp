@@ -31,16 +31,15 @@ struct Pass {
 };
 /// Passes of one model: what its layers keep is part of it.
 struct Passes {
-  nn::KeptValues kept;
-  bool checkpoint_layers;
+  nn::ActivationPolicy activations;
   std::vector<Pass> passes;
 };
 const std::vector<Passes>& models() {
-  using nn::KeptValues;
-  static const std::vector<Passes> all = {{KeptValues::automatic, false, {{"inference", false}, {"training", true}}},
-                                          {KeptValues::all, false, {{"all_kept_training", true}}},
-                                          {KeptValues::few, false, {{"few_kept_training", true}}},
-                                          {KeptValues::automatic, true, {{"checkpointed_training", true}}}};
+  using nn::ActivationPolicy;
+  static const std::vector<Passes> all = {{ActivationPolicy::automatic, {{"inference", false}, {"training", true}}},
+                                          {ActivationPolicy::save_all, {{"all_kept_training", true}}},
+                                          {ActivationPolicy::recompute_cheap, {{"few_kept_training", true}}},
+                                          {ActivationPolicy::checkpoint_layers, {{"checkpointed_training", true}}}};
   return all;
 }
 
@@ -53,8 +52,7 @@ void run_passes(const Passes& passes, const Pattern& pattern, std::int64_t lengt
     const std::string name = fmt::format("n={} {} {}", length, pattern.name, pass.name);
     if (!selected(options, name)) continue;
     if (!model) {
-      model.emplace(pattern.specification,
-                    ModelShape{.length = length, .checkpoint_layers = passes.checkpoint_layers, .kept = passes.kept});
+      model.emplace(pattern.specification, ModelShape{.length = length, .activations = passes.activations});
     }
     const auto step = [&] { pass.training ? model->train() : model->infer(); };
     const auto peak = static_cast<double>(model->peak_bytes(step));

@@ -66,7 +66,7 @@ class BackwardCall {
   /// Gradient of an output, never undefined: zeros where nothing flowed back.
   const Tensor& gradient(std::size_t output = 0) const { return gradients_.at(output); }
   const Tensor& saved(std::size_t index) const { return saved_.at(index); }
-  /// Whether anybody wants the gradient of this input; if not, leave it undefined.
+  /// Whether the gradient of this input is used; if not, leave it undefined.
   bool needs(std::size_t input) const { return needs_.at(input); }
 
  private:

@@ -33,7 +33,7 @@ struct Parameter {
   double maximum = std::numeric_limits<double>::infinity();
   std::vector<std::string> choices = {};
   std::vector<Parameter> items = {};   ///< of a list: what each item must be; none = anything
-  std::vector<Parameter> fields = {};  ///< of an object: its parameters; none = any object, checked by whom it is for
+  std::vector<Parameter> fields = {};  ///< of an object: its parameters; none = any object, checked by its reader
 };
 
 struct IntegerLimits {
@@ -57,7 +57,7 @@ Parameter boolean_parameter(std::string name, std::string help, bool initial = f
 Parameter string_parameter(std::string name, std::string help, std::optional<std::string> initial = {});
 /// The first choice is the default.
 Parameter choice_parameter(std::string name, std::string help, std::vector<std::string> choices);
-/// `item` says what each entry must be (its name and help do not matter). `smallest` > 0 makes the list required.
+/// `item` describes each entry (its name and help do not matter). `smallest` > 0 makes the list required.
 Parameter list_parameter(std::string name, std::string help, std::optional<Parameter> item = {},
                          std::int64_t smallest = 0);
 Parameter object_parameter(std::string name, std::string help, std::vector<Parameter> fields = {},

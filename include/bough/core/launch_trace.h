@@ -42,9 +42,9 @@ struct LaunchTraceOptions {
   bool resources = false;
 };
 
-/// While it lives, on_launch is told of every kernel of every thread, one call at a time. There can be one at a time;
-/// ConfigError for a second. Nothing is measured and nothing costs time while there is none. Kernels of cuBLAS, CUB and
-/// Thrust are started by these libraries and not seen here.
+/// While it lives, on_launch is called for every kernel of every thread, one call at a time. There can be one at a
+/// time; ConfigError for a second. Nothing is measured and nothing costs time while there is none. Kernels of cuBLAS,
+/// CUB and Thrust are started by these libraries and not seen here.
 class LaunchTrace {
  public:
   explicit LaunchTrace(std::function<void(const KernelLaunch&)> on_launch, LaunchTraceOptions options = {});

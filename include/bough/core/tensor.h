@@ -86,7 +86,7 @@ class Tensor {
   Tensor& accumulate(const Tensor& source, double scale = 1);
 
   bool requires_grad() const;
-  /// Only leaves (tensors no operation made) of floating type can be told; AutogradError otherwise.
+  /// Only for leaves (tensors no operation made) of floating type; AutogradError otherwise.
   Tensor& set_requires_grad(bool value);
   bool is_leaf() const;
   /// The accumulated gradient; undefined before the first backward. A row-sparse gradient is made dense on first call.

@@ -59,8 +59,8 @@ class InEdges {
   bool valid_ = true;
 };
 
-/// Says what edges go into a node. Called from several threads, and twice for each node, so it must be a function of
-/// the node alone.
+/// Adds the edges that go into a node. Called from several threads, and twice for each node, so it must be a function
+/// of the node alone.
 using InEdgeRule = std::function<void(std::int32_t node, InEdges& in)>;
 
 /// Makes attention graphs: nodes first, then edges singly, by interval or by rule, then build().

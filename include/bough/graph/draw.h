@@ -14,7 +14,7 @@ struct DrawOptions {
 
 /// The picture of the paper as SVG text: tokens in a row, spans as bars above the tokens they cover, other kinds of
 /// nodes in rows of their own, and arcs from what one chosen node attends to. GraphError if the node is not there or
-/// there are more than 4096 nodes, which nobody could read.
+/// there are more than 4096 nodes, which would not be readable.
 std::string draw_svg(const AttentionGraph& graph, const DrawOptions& options = {});
 
 /// One page without any outside resource: the same picture, where pointing at a node, touching it or reaching it with

@@ -98,7 +98,6 @@ struct SimplifyOptions {
 
 struct EdgeSubset;
 struct SimplifiedGraph;
-struct NeededNodes;
 
 /// A directed graph: an immutable handle that is cheap to copy and safe to use from several threads.
 ///
@@ -167,9 +166,13 @@ class Graph {
   /// bipartite graph.
   Graph add_self_loops(SelfLoopOptions options = {}) const;
 
-  /// What each of `layers` rounds of message passing must compute so that the read-out nodes come out right. See
-  /// bough/graph/needed_nodes.h. GraphError for a bipartite graph.
-  NeededNodes needed_nodes(const IdArray& readout, int layers) const;
+  /// What one layer of message passing needs that computes only some nodes (DGL's block). The nodes, and the sources of
+  /// all edges into the destinations, ascending. O(nodes of the graph + the edges).
+  IdArray with_sources(const IdArray& nodes, const IdArray& destinations) const;
+  /// The edges into some nodes as a bipartite graph, between positions instead of ids: edge (s, d) goes from sources[s]
+  /// to destinations[d]. Edges ordered by destination, then source; types and their number as in the whole graph. Both
+  /// lists ascend. GraphError if an edge comes from a node that is not among the sources. O(nodes + the edges).
+  EdgeSubset block(const IdArray& sources, const IdArray& destinations) const;
 
   /// The graphs of a disjoint union (see batch); one for any other graph. graph_offsets: first node of each graph, then
   /// the number of nodes; GraphError for a bipartite graph, which has src_offsets and dst_offsets.
@@ -186,8 +189,8 @@ class Graph {
   bool same_as(const Graph& other) const { return structure_ == other.structure_ && reversed_ == other.reversed_; }
 
   /// Something derived from this graph, made by the first caller and shared by all handles: plans, tiles, chunkings.
-  /// T names what it is; several of one type are told apart by key. A graph and its reverse have separate ones. Others
-  /// who ask meanwhile wait; if make throws, the exception reaches its caller and the next one tries again. make may
+  /// T names what it is; several of one type differ by key. A graph and its reverse have separate ones. Other
+  /// callers wait meanwhile; if make throws, the exception reaches its caller and the next one tries again. make may
   /// ask the same graph for values of other types. The values must not hold a handle to the graph, else neither is
   /// freed.
   template <typename T, typename Make>

@@ -6,7 +6,7 @@
 
 namespace bough {
 
-/// Reads a graph from a file of any of three kinds, told apart by their content:
+/// Reads a graph from a file of any of three kinds, recognised by their content:
 ///
 /// - bough's own binary format (layout: graph/io/binary.h): everything, batches included, with checksums;
 /// - NumPy .npz, as numpy.savez and savez_compressed write it: 1-d integer arrays src, dst and optionally edge_types,

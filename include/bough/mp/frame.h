@@ -70,7 +70,7 @@ class Frame {
   /// The nodes receive from all their in-edges. Messages that wait on edges are left alone, here and below.
   void pull(const IdArray& nodes, const MessageFunction& message, const ReduceFunction& reduce,
             const std::string& out = "");
-  /// The nodes send along all their out-edges; whoever is reached receives these messages.
+  /// The nodes send along all their out-edges; the nodes reached receive these messages.
   void push(const IdArray& nodes, const MessageFunction& message, const ReduceFunction& reduce,
             const std::string& out = "");
   /// Messages along these edges only, received by their destinations.

@@ -150,8 +150,8 @@ concept TakesEdge = requires {
   requires Message::takes_edge;
 };
 
-/// True for a message that says it computes so much that it gains from vectors wider than AVX2's. Most do not: they
-/// wait for memory, and are spared the code.
+/// True for a message that is declared to compute so much that it gains from vectors wider than AVX2's. Most do not:
+/// they wait for memory, and are spared the code.
 template <typename Message>
 concept ComputeBound = requires {
   requires Message::compute_bound;

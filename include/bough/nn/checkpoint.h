@@ -17,8 +17,8 @@ struct TensorFile {
   std::map<std::string, std::string> metadata;
 };
 
-/// Writes a safetensors file (of every type that tensors have), atomically: whoever is killed in between leaves the
-/// old file whole. ConfigError for a name given twice, IoError if the disk says no.
+/// Writes a safetensors file (of every type that tensors have), atomically: a process killed in between leaves
+/// the old file whole. ConfigError for a name given twice, IoError if it cannot be written.
 void save_tensors(const std::string& path, const TensorFile& file);
 
 /// Reads a safetensors file, from whatever program: the types above, and float16 as float32, which is exact. Other

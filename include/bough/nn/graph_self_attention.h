@@ -49,13 +49,13 @@ class GraphSelfAttention : public Module {
   /// Equal groups of heads on different graphs over the same nodes.
   Tensor forward(std::span<const Graph> graphs, const Tensor& sources, const Tensor& destinations) const;
   /// Sources and destinations picked from the same rows [N, dim]. A row is projected once, however often it is picked,
-  /// and not at all if it is not. Where no tape is kept and there are many rows, a few heads at a time, so that only
-  /// their queries, keys and values exist.
+  /// and not at all if it is not. Under NoGrad and with many rows, a few heads at a time, so that only
+  /// their queries, keys and values exist. With recompute_cheap backward attends again instead of keeping the result.
   Tensor forward(std::span<const Graph> graphs, const Tensor& nodes, const AttentionRows& rows,
-                 Kept kept = Kept::all) const;
+                 ActivationPolicy policy = ActivationPolicy::save_all) const;
 
-  /// What follows the projections: queries [num_dst, dim], keys and values [num_src, dim] -> [num_dst, dim]. For those
-  /// who keep keys and values. Distances as in AttentionRows.
+  /// What follows the projections: queries [num_dst, dim], keys and values [num_src, dim] -> [num_dst, dim]. For
+  /// decoding that keeps keys and values. Distances as in AttentionRows.
   Tensor attend(std::span<const Graph> graphs, Tensor queries, Tensor keys, Tensor values,
                 const Tensor& distances = {}) const;
 
@@ -74,7 +74,7 @@ class GraphSelfAttention : public Module {
  private:
   /// Heads of the queries [num_dst, heads * head_dim], joined again but not projected.
   Tensor attended(std::span<const Graph> graphs, Tensor queries, Tensor keys, Tensor values, const Tensor& distances,
-                  Kept kept = Kept::all) const;
+                  ActivationPolicy policy = ActivationPolicy::save_all) const;
   /// How many heads forward should compute together.
   std::int64_t heads_at_once(std::span<const Graph> graphs, const Tensor& nodes) const;
   /// z of each head, [heads].

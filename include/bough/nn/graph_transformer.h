@@ -4,7 +4,8 @@
 #include <memory>
 #include <vector>
 
-#include "bough/graph/needed_nodes.h"
+#include "bough/core/parallel.h"
+#include "bough/nn/activation_policy.h"
 #include "bough/nn/graph_self_attention.h"
 #include "bough/nn/layer_schedule.h"
 #include "bough/nn/layers.h"
@@ -34,46 +35,40 @@ class GraphTransformerLayer : public Module {
  public:
   explicit GraphTransformerLayer(const GraphTransformerLayerOptions& options);
 
+  // Of the policies, recompute_cheap has an effect here; the others keep everything. A stack checkpoints its layers.
+
   /// h [num_nodes, dim] -> [num_nodes, dim].
-  Tensor forward(const Graph& graph, const Tensor& h, Kept kept = Kept::all) const;
-  /// On a part of a graph: rows of view.sources -> rows of view.destinations.
-  Tensor forward(const LayerView& view, const Tensor& sources, Kept kept = Kept::all) const;
+  Tensor forward(const Graph& graph, const Tensor& h, ActivationPolicy policy = ActivationPolicy::save_all) const;
   /// One step: live rows before -> live rows after. `outside` are rows that are read in front of those live.
-  Tensor forward(const LayerStep& step, Tensor live, const Tensor& outside = {}, Kept kept = Kept::all) const;
+  Tensor forward(const LayerStep& step, Tensor live, const Tensor& outside = {},
+                 ActivationPolicy policy = ActivationPolicy::save_all) const;
   /// The layer around any way of attending: attend gets what is read as the attention sees it and gives a row for each
   /// of `rows` among them: those to update, an index tensor, undefined = all.
   Tensor forward_around(Tensor read, const Tensor& rows, FunctionRef<Tensor(const Tensor&)> attend,
-                        Kept kept = Kept::all) const;
+                        ActivationPolicy policy = ActivationPolicy::save_all) const;
 
   GraphSelfAttention attention;
   FeedForward feed_forward;
   LayerNorm attention_norm, feed_forward_norm;
 
  private:
-  Tensor update(std::span<const Graph> graphs, Tensor nodes, const AttentionRows& rows, Kept kept) const;
+  Tensor update(std::span<const Graph> graphs, Tensor nodes, const AttentionRows& rows, ActivationPolicy policy) const;
 
   Dropout dropout_;
   bool pre_norm_;
 };
-
-/// What layers keep for backward; see Kept. Automatic: few where a layer updates more nodes than there are tokens and
-/// all of it would be more than 64 MiB, so that a graph with many nodes asks for no more than a transformer over its
-/// tokens would; all elsewhere, and where a model runs on a graph whose tokens it does not know.
-enum class KeptValues { automatic, all, few };
 
 struct GraphTransformerOptions {
   std::int64_t layers = 1;
   GraphTransformerLayerOptions layer = {};
   std::int64_t stages = 1;     ///< of the graph: each has its own parameters in every layer
   bool trained_start = false;  ///< nodes that are no tokens start from a trained vector instead of zeros
-  /// Each layer runs again in backward instead of keeping its tensors: the same gradients for less memory and more
-  /// time. The model must then live until backward is done, in the same mode. See recompute.
-  bool checkpoint_layers = false;
-  KeptValues kept = KeptValues::automatic;  ///< the same gradients; of no account with checkpoint_layers
+  ActivationPolicy activations = ActivationPolicy::automatic;
 };
 
-/// What a layer that updates so many nodes keeps for backward, of a model over so many tokens.
-Kept kept_values(const GraphTransformerOptions& options, std::int64_t nodes, std::int64_t tokens);
+/// What a layer does that updates so many nodes, in a model over so many tokens: options.activations, with automatic
+/// resolved to save_all or recompute_cheap.
+ActivationPolicy activation_policy(const GraphTransformerOptions& options, std::int64_t nodes, std::int64_t tokens);
 
 /// What each layer saw of earlier tokens: one tensor a layer, without gradient.
 struct SegmentMemory {
@@ -95,10 +90,6 @@ class GraphTransformer : public Module {
 
   /// h [num_nodes, dim] -> [num_nodes, dim]; all nodes. ConfigError for a model of several stages.
   Tensor forward(const Graph& graph, const Tensor& h) const;
-  /// Only what is read is computed: h holds the rows of needed.layers.front().sources; the result the read-out nodes in
-  /// the order asked for. The same as those rows of the full result, to rounding. ConfigError if the number of layers
-  /// differs.
-  Tensor forward(const NeededNodes& needed, const Tensor& h) const;
   /// Any attention graph: token inputs [num_tokens, dim] -> the read-out nodes. Head groups, stages, memory and learned
   /// spans are as the graph has them; other nodes start from zeros or the trained start. Equal, to rounding, to
   /// computing all nodes. ConfigError if layers, stages or soft span are not those of the model.
@@ -115,8 +106,8 @@ class GraphTransformer : public Module {
   GraphTransformerLayer& layer(std::int64_t index, std::int64_t stage = 0) {
     return *layers_.at(static_cast<std::size_t>(index * options_.stages + stage));
   }
-  /// What follows the last layer: the normalisation that pre_norm needs, else nothing. For those who run the layers
-  /// themselves.
+  /// What follows the last layer: the normalisation that pre_norm needs, else nothing. For code that runs the
+  /// layers itself.
   Tensor finish(const Tensor& h) const { return final_norm_ == nullptr ? h : final_norm_->forward(h); }
 
   Tensor start;  ///< [1, dim], or undefined

@@ -18,11 +18,12 @@ class GraphTransformerDecoderLayer : public Module {
 
   /// h [num_nodes, dim], encoded [cross.num_src, dim] -> [num_nodes, dim]. `cross` is bipartite, from the encoder's
   /// nodes to those of `graph`; a node it has no edge to gets the projection of zeros from there.
-  Tensor forward(const Graph& graph, const Graph& cross, const Tensor& h, const Tensor& encoded) const;
+  Tensor forward(const Graph& graph, const Graph& cross, const Tensor& h, const Tensor& encoded,
+                 ActivationPolicy policy = ActivationPolicy::save_all) const;
   /// One step: live rows before -> rows updated. Of these, `token_rows` (undefined = all, in order) are the
   /// destinations of `cross`; the others skip that part, norm included.
   Tensor forward(const LayerStep& step, const Graph& cross, const Tensor& live, const Tensor& encoded,
-                 const Tensor& token_rows) const;
+                 const Tensor& token_rows, ActivationPolicy policy = ActivationPolicy::save_all) const;
 
   GraphSelfAttention attention, cross_attention;
   FeedForward feed_forward;
@@ -37,7 +38,7 @@ struct GraphTransformerDecoderOptions {
   std::int64_t layers = 1;
   GraphTransformerLayerOptions layer = {};
   std::int64_t num_cross_relations = 0;
-  bool checkpoint_layers = false;  ///< run each layer again in backward instead of keeping its tensors: see recompute
+  ActivationPolicy activations = ActivationPolicy::automatic;  ///< automatic means save_all here
 };
 
 /// A stack of decoder layers over one pair of graphs; with pre_norm a last normalisation follows.
@@ -45,8 +46,7 @@ class GraphTransformerDecoder : public Module {
  public:
   explicit GraphTransformerDecoder(const GraphTransformerDecoderOptions& options);
 
-  /// As one layer. Causality is the graphs' affair: nothing flows where there is no edge. With checkpoint_layers the
-  /// decoder must live until backward is done.
+  /// As one layer. Causality follows from the graphs: nothing flows where there is no edge.
   Tensor forward(const Graph& graph, const Graph& cross, const Tensor& h, const Tensor& encoded) const;
   /// Any attention graph without stages, memory and soft span, with the tokens as read-out: token inputs [num_tokens,
   /// dim], encoded [cross.num_src, dim] -> the tokens. Only what they need is computed. `cross` goes to the tokens, as

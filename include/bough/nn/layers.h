@@ -1,17 +1,12 @@
 #pragma once
 
-#include "bough/core/parallel.h"
-#include "bough/core/random.h"
+#include "bough/nn/activation_policy.h"
 #include "bough/nn/module.h"
 #include "bough/ops/matmul.h"
 
+/// The parts that models are made of. Where forward takes an ActivationPolicy, recompute_cheap means that backward
+/// computes the result again instead of keeping it; all other policies keep it.
 namespace bough::nn {
-
-/// What a module keeps for backward: everything it needs there, or only what cannot be made again quickly. The results
-/// and gradients are the same, bit for bit. Of a layer of a transformer (post-norm) `few` are five rows of its width a
-/// node, `all` eight and the hidden layer of its feed-forward part; backward then computes norms, attention and hidden
-/// layer a second time. See recompute_value.
-enum class Kept { all, few };
 
 struct LinearOptions {
   std::int64_t in = 0;
@@ -25,7 +20,7 @@ struct LinearOptions {
 class Linear : public Module {
  public:
   explicit Linear(const LinearOptions& options);
-  Tensor forward(const Tensor& x, Kept result = Kept::all) const;
+  Tensor forward(const Tensor& x, ActivationPolicy policy = ActivationPolicy::save_all) const;
   /// For linear_parts, which leaves the activation out.
   LinearPart part() const { return {weight, bias}; }
 
@@ -66,9 +61,9 @@ struct LayerNormOptions {
 class LayerNorm : public Module {
  public:
   explicit LayerNorm(const LayerNormOptions& options);
-  Tensor forward(const Tensor& x, Kept result = Kept::all) const;
-  /// norm(x + residual) without storing more than the sum and, with Kept::all, the result.
-  Tensor forward(const Tensor& x, const Tensor& residual, Kept result = Kept::all) const;
+  Tensor forward(const Tensor& x, ActivationPolicy policy = ActivationPolicy::save_all) const;
+  /// norm(x + residual) without storing more than the sum and, unless it is computed again, the result.
+  Tensor forward(const Tensor& x, const Tensor& residual, ActivationPolicy policy = ActivationPolicy::save_all) const;
 
   Tensor weight, bias;  ///< [dim]
 
@@ -80,23 +75,12 @@ class LayerNorm : public Module {
 class Dropout : public Module {
  public:
   explicit Dropout(double p);
-  Tensor forward(const Tensor& x, Kept result = Kept::all) const;
+  Tensor forward(const Tensor& x, ActivationPolicy policy = ActivationPolicy::save_all) const;
   bool active() const { return is_training() && p_ > 0; }
 
  private:
   double p_;
 };
-
-/// function(x) of [N, dim], whose rows must not depend on each other. Where no tape is kept it gets a thousand rows at
-/// a time: what is wide inside stays in the cache and out of the peak. With `at_once` it gets all rows: a function that
-/// draws random numbers would give other ones.
-Tensor in_row_blocks(const Tensor& x, bool at_once, FunctionRef<Tensor(const Tensor&)> function);
-
-/// A part of a layer with its residual connection: norm(x + dropout(part(read))) or, with pre_norm,
-/// x + dropout(part(norm(read))), where x are the rows of `read` that the part updates: an index tensor, undefined =
-/// all. A caller who gives `read` away frees it as early as can be.
-Tensor residual(const LayerNorm& norm, const Dropout& dropout, bool pre_norm, Tensor read, const Tensor& rows,
-                FunctionRef<Tensor(const Tensor&)> part, Kept kept = Kept::all);
 
 struct FeedForwardOptions {
   std::int64_t dim = 0;
@@ -111,7 +95,7 @@ struct FeedForwardOptions {
 class FeedForward : public Module {
  public:
   explicit FeedForward(const FeedForwardOptions& options);
-  Tensor forward(const Tensor& x, Kept kept = Kept::all) const;
+  Tensor forward(const Tensor& x, ActivationPolicy policy = ActivationPolicy::save_all) const;
   /// Whether it draws random numbers now.
   bool drops() const { return dropout_.active(); }
 
@@ -129,7 +113,7 @@ struct LearnedPositionsOptions {
   double standard_deviation = 0.02;  ///< of the first values
 };
 
-/// A trained vector for each position of a sequence. Where a pattern's relations tell the distance (BPT), none are
+/// A trained vector for each position of a sequence. Where a pattern's relations encode the distance (BPT), none are
 /// needed.
 class LearnedPositions : public Module {
  public:

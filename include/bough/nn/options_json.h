@@ -15,7 +15,8 @@
 ///
 /// The options of a layer stand beside those of the stack. "ffn" is feed_forward, four times dim unless given; "norm"
 /// is "post" or "pre"; "bias" that of the feed-forward part ("attention_bias" has its own key); "soft_span" an object
-/// {"max_span", "ramp"}, where max_span 0 means none.
+/// {"max_span", "ramp"}, where max_span 0 means none; "activations" names an ActivationPolicy. The keys "kept" and
+/// "checkpoint_layers" of older experiments are still read as activations.
 namespace bough::nn {
 
 /// What may be set, with these defaults: for a ParameterTable, alone or among parameters of one's own. A width (dim,
@@ -54,7 +55,7 @@ Options options_from_json(std::string_view where, const nlohmann::json& values, 
   return options;
 }
 
-/// All of them, so that options_from_json gives the same options again: what a checkpoint says of its model.
+/// All of them, so that options_from_json gives the same options again: what a checkpoint holds about its model.
 nlohmann::json to_json(const LinearOptions& options);
 nlohmann::json to_json(const EmbeddingOptions& options);
 nlohmann::json to_json(const LayerNormOptions& options);

@@ -124,7 +124,7 @@ TEST(HostileFiles, ThatClaimMoreThanTheyHoldAreRefusedBeforeAnythingIsAllocated)
   constexpr std::int64_t huge = std::numeric_limits<std::int64_t>::max();
   const std::string none = section({}) + section({});
   EXPECT_THAT(error(binary_file(1, 0, {1, 1, 2'000'000'000, 0, 1}, none)),
-              HasSubstr("its header tells of 16000000068"));
+              HasSubstr("its header announces 16000000068"));
   EXPECT_THAT(error(binary_file(1, 0, {1, 1, huge, 0, 1}, none)), HasSubstr("edges"));
   EXPECT_THAT(error(binary_file(1, 0, {1, 1, -1, 0, 1}, none)), HasSubstr("-1 edges"));
   EXPECT_THAT(error(binary_file(1, 4, {1, 1, 0, 0, huge}, none)), HasSubstr("graphs"));

@@ -73,9 +73,9 @@ TEST_F(EdgeListFiles, RefuseHeadersThatMakeNoSense) {
   EXPECT_THAT(error("# bough edge list num_nodes=3 num_nodes=3\n0 1\n"), HasSubstr("each once"));
   EXPECT_THAT(error("# bough edge list num_src=3\n0 1\n"), HasSubstr("num_src and num_dst"));
   EXPECT_THAT(error("0 1\n# bough edge list num_nodes=3\n"), HasSubstr("line 2: a header must be the first line"));
-  EXPECT_THAT(error("# bough edge list num_edges=3\n0 1\n"), HasSubstr("has 1 edges, but its header tells of 3"));
+  EXPECT_THAT(error("# bough edge list num_edges=3\n0 1\n"), HasSubstr("has 1 edges, but its header announces 3"));
   EXPECT_THAT(error("# bough edge list num_nodes=1\n0 1\n"), HasSubstr("edge 0 has destination 1"));
-  EXPECT_THAT(error("# bough edge list num_nodes=1999999999\n0 1\n"), HasSubstr("are believed"));
+  EXPECT_THAT(error("# bough edge list num_nodes=1999999999\n0 1\n"), HasSubstr("are accepted"));
   EXPECT_THAT(error("0 1999999999\n"), HasSubstr("2000000000 nodes"));
 }
 

@@ -10,7 +10,7 @@
 /// What functors of the user's own can do, and the gradients that follow from it.
 namespace bough::mp {
 
-/// What a message gives for N values of type T, and what it says of its derivatives.
+/// What a message gives for N values of type T, and whether it has derivatives.
 template <typename Message, typename T, std::size_t... I>
 constexpr bool takes_values(std::index_sequence<I...>) {
   return requires(const Message& message, T value) {
@@ -30,7 +30,7 @@ concept MessageOf = takes_values<Message, T>(std::make_index_sequence<N>{});
 template <typename Message, typename T, std::size_t N>
 concept HasGradient = gives_gradient<Message, T>(std::make_index_sequence<N>{});
 
-/// A reduction that says how its result changes with one message.
+/// A reduction with the derivative of its result by one message.
 template <typename Reduce, typename T>
 concept HasDerivative = requires(const Reduce& reduce, T value) {
   { reduce.derivative(value, value) } -> std::convertible_to<T>;

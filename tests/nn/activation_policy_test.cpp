@@ -1,5 +1,5 @@
-// Layers that run again in backward, and layers that make the values of theirs again, against layers that keep their
-// tensors: the same bits, in less memory.
+// Layers that backward runs again, and layers whose cheap values it computes again, against layers that save all: the
+// same bits, in less memory.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -25,16 +25,14 @@ struct Outcome {
 
 /// One training step of six layers with dropout; `run` is given the model and its input.
 template <typename Run>
-Outcome train_once(GraphTransformerOptions options, bool checkpointed, KeptValues kept, std::int64_t rows,
-                   const Run& run) {
+Outcome train_once(GraphTransformerOptions options, ActivationPolicy policy, std::int64_t rows, const Run& run) {
   options.layers = 6;
   options.layer.dim = 16;
   options.layer.heads = 2;
   options.layer.feed_forward = 64;
   options.layer.dropout = 0.2;
   options.layer.attention_dropout = 0.1;
-  options.checkpoint_layers = checkpointed;
-  options.kept = kept;
+  options.activations = policy;
   manual_seed(11);
   GraphTransformer model(options);
   Tensor h = random_tensor({rows, 16});
@@ -51,12 +49,10 @@ Outcome train_once(GraphTransformerOptions options, bool checkpointed, KeptValue
 
 template <typename Run>
 void expect_same_bits_in_less_memory(const GraphTransformerOptions& options, std::int64_t rows, const Run& run) {
-  const auto train = [&](bool checkpointed, KeptValues values) {
-    return train_once(options, checkpointed, values, rows, run);
-  };
-  train(false, KeptValues::all);  // graphs make their formats and plans on first use
-  const Outcome all = train(false, KeptValues::all), few = train(false, KeptValues::few),
-                again = train(true, KeptValues::all);
+  const auto train = [&](ActivationPolicy policy) { return train_once(options, policy, rows, run); };
+  train(ActivationPolicy::save_all);  // graphs make their formats and plans on first use
+  const Outcome all = train(ActivationPolicy::save_all), few = train(ActivationPolicy::recompute_cheap),
+                again = train(ActivationPolicy::checkpoint_layers);
   for (std::size_t i = 0; i < all.tensors.size(); ++i) {
     SCOPED_TRACE("tensor " + std::to_string(i));
     test::expect_same_bits(again.tensors[i], all.tensors[i]);
@@ -70,22 +66,22 @@ AttentionGraph build(const nlohmann::json& parameters, const char* kind, std::in
   return generators().make(kind, parameters)->build({.length = length, .causal = false});
 }
 
-TEST(CheckpointLayers, OnAWholeGraph) {
+TEST(ActivationPolicy, OnAWholeGraph) {
   const AttentionGraph graph = build({{"k", 2}}, "bpt", 150);
   expect_same_bits_in_less_memory(
       {.layer = {.num_relations = graph.num_relations()}}, graph.graph.num_nodes(),
       [&](const GraphTransformer& model, const Tensor& h) { return sum(square(model.forward(graph.graph, h))); });
 }
 
-TEST(CheckpointLayers, OnNeededNodes) {
+TEST(ActivationPolicy, OnTheNodesThatTheReadOutNeeds) {
   const AttentionGraph graph = build({{"k", 2}}, "bpt", 150);
-  const NeededNodes needed = graph.graph.needed_nodes(graph.tokens, 6);
+  const LayerSchedule schedule = make_layer_schedule(graph, {.layers = 6});
   expect_same_bits_in_less_memory(
-      {.layer = {.num_relations = graph.num_relations(), .pre_norm = true}}, needed.layers.front().sources.size(),
-      [&](const GraphTransformer& model, const Tensor& h) { return sum(square(model.forward(needed, h))); });
+      {.layer = {.num_relations = graph.num_relations(), .pre_norm = true}}, 150,
+      [&](const GraphTransformer& model, const Tensor& h) { return sum(square(model.forward(schedule, h))); });
 }
 
-TEST(CheckpointLayers, OnSchedulesWithStagesAndReadOutsInBetween) {
+TEST(ActivationPolicy, OnSchedulesWithStagesAndReadOutsInBetween) {
   const AttentionGraph graph = build({}, "star", 150);
   const LayerSchedule schedule = make_layer_schedule(graph, {.layers = 6});
   const GraphTransformerOptions options{.layer = {.num_relations = graph.num_relations()},
@@ -101,7 +97,7 @@ TEST(CheckpointLayers, OnSchedulesWithStagesAndReadOutsInBetween) {
   });
 }
 
-TEST(CheckpointLayers, WithMemoryOfTheSegmentBefore) {
+TEST(ActivationPolicy, WithMemoryOfTheSegmentBefore) {
   const AttentionGraph graph = generators().make("memory", {{"length", 100}})->build({.length = 100, .causal = true});
   const LayerSchedule schedule = make_layer_schedule(graph, {.layers = 6});
   expect_same_bits_in_less_memory({.layer = {.num_relations = graph.num_relations()}}, 100,
@@ -113,16 +109,19 @@ TEST(CheckpointLayers, WithMemoryOfTheSegmentBefore) {
                                   });
 }
 
-TEST(KeptValues, AreFewOnlyWhereNodesThatAreNoTokensMakeALargeLayer) {
+TEST(ActivationPolicy, RecomputesOnlyWhereNodesThatAreNoTokensMakeALargeLayer) {
+  using enum nn::ActivationPolicy;
   const GraphTransformerOptions options{.layers = 6, .layer = {.dim = 512, .heads = 8, .feed_forward = 2048}};
-  EXPECT_EQ(kept_values(options, 16383, 8192), Kept::few);
-  EXPECT_EQ(kept_values(options, 16384, 16384), Kept::all) << "as many tokens";
-  EXPECT_EQ(kept_values(options, 200, 100), Kept::all) << "a small layer";
-  GraphTransformerOptions told = options;
-  told.kept = KeptValues::all;
-  EXPECT_EQ(kept_values(told, 16383, 8192), Kept::all);
-  told.kept = KeptValues::few;
-  EXPECT_EQ(kept_values(told, 100, 100), Kept::few);
+  EXPECT_EQ(activation_policy(options, 16383, 8192), recompute_cheap);
+  EXPECT_EQ(activation_policy(options, 16384, 16384), save_all) << "as many tokens";
+  EXPECT_EQ(activation_policy(options, 200, 100), save_all) << "a small layer";
+  GraphTransformerOptions given = options;
+  given.activations = save_all;
+  EXPECT_EQ(activation_policy(given, 16383, 8192), save_all);
+  given.activations = recompute_cheap;
+  EXPECT_EQ(activation_policy(given, 100, 100), recompute_cheap);
+  given.activations = checkpoint_layers;
+  EXPECT_EQ(activation_policy(given, 16383, 8192), checkpoint_layers);
 }
 
 }  // namespace
