@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "bough/ops/matmul.h"
-#include "kernels/on_device.h"
+#include "kernels/backend.h"
 
 namespace bough {
 

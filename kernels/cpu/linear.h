@@ -1,7 +1,7 @@
 #pragma once
 
 #include "bough/ops/matmul.h"
-#include "kernels/on_device.h"
+#include "kernels/backend.h"
 #include "kernels/views.h"
 
 namespace bough {

@@ -39,25 +39,25 @@ void group_rows(Cuda gpu, const Index* index, std::int64_t count, std::int64_t n
 }
 
 RowItemCounts count_row_items(Cuda gpu, const std::int64_t* offsets, std::int64_t num_rows, std::int64_t segment_edges,
-                              std::int64_t* partials_before, std::int64_t* cut_rows_before) {
+                              std::int64_t* partials_before, std::int64_t* split_rows_before) {
   on_gpu("count_row_items", gpu, num_rows, [&](cuda::CubPrimitives& place) {
-    parallel::count_row_items(place, {offsets, num_rows, segment_edges}, partials_before, cut_rows_before);
+    parallel::count_row_items(place, {offsets, num_rows, segment_edges}, partials_before, split_rows_before);
   });
   RowItemCounts counts;
   const auto read = [&](const std::int64_t* value, std::int64_t& result) {
     cuda_copy(gpu.device, &result, value, sizeof(result), CopyDirection::device_to_host);
   };
   read(partials_before + num_rows, counts.partials);
-  read(cut_rows_before + num_rows, counts.cut_rows);
+  read(split_rows_before + num_rows, counts.split_rows);
   return counts;
 }
 
 void fill_row_items(Cuda gpu, const std::int64_t* offsets, std::int64_t num_rows, std::int64_t segment_edges,
-                    const std::int64_t* partials_before, const std::int64_t* cut_rows_before,
-                    const RowItemCounts& counts, simt::RowItem* items, simt::CutRow* cut_rows) {
+                    const std::int64_t* partials_before, const std::int64_t* split_rows_before,
+                    const RowItemCounts& counts, simt::RowItem* items, simt::SplitRow* split_rows) {
   on_gpu("fill_row_items", gpu, num_rows, [&](cuda::CubPrimitives& place) {
-    parallel::fill_row_items(place, {offsets, num_rows, segment_edges}, partials_before, cut_rows_before,
-                             counts.partials, items, cut_rows);
+    parallel::fill_row_items(place, {offsets, num_rows, segment_edges}, partials_before, split_rows_before,
+                             counts.partials, items, split_rows);
   });
 }
 

@@ -4,8 +4,10 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "bough/detail/cuda/launch_body.h"
+#include "kernels/backend.h"
 #include "kernels/scratch.h"
 #include "src/core/recording.h"
 
@@ -64,5 +66,15 @@ class Queue {
   int device_;
   cudaStream_t stream_;
 };
+
+/// Calls f(queue) with the queue of a GPU: the one way from an operation to its launches in kernels/simt. f is generic,
+/// because the sources of kernels/cuda are compiled three times: by nvcc with this queue, for tests with that of the
+/// emulated GPU (tests/emulator/device), and in builds without CUDA with the on_gpu of kernels/no_cuda, which throws
+/// and names the operation.
+template <typename F>
+void on_gpu(std::string_view, Cuda gpu, const F& f) {
+  Queue queue(gpu.device);
+  f(queue);
+}
 
 }  // namespace bough::cuda

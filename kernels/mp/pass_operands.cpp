@@ -101,7 +101,7 @@ Tensor divided_by_in_degree(const Graph& graph, const Tensor& rows) {
     return rows / cast(Tensor::from_vector(degrees, shape), rows.dtype()).to(rows.device());
   }
   Tensor divided = empty_like(rows);
-  on_device("mean", rows, [&]<typename T>(auto, TypeTag<T>) {
+  on_cpu("mean", rows, [&]<typename T>(auto, TypeTag<T>) {
     const Rows<const T> from = rows_of<T>(rows);
     const Rows<T> to = rows_of<T>(divided);
     parallel_chunks(from.count, rows_per_chunk(from.width), [&](std::int64_t begin, std::int64_t end) {

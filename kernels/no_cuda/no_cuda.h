@@ -6,9 +6,9 @@
 
 namespace bough {
 
-/// What every kernel of a GPU says in a build without CUDA.
-[[noreturn]] inline void no_cuda(std::string_view where) {
-  throw DeviceError(where,
+/// DeviceError of an operation on a GPU in a build without CUDA.
+[[noreturn]] inline void no_cuda(std::string_view operation) {
+  throw DeviceError(operation,
                     "has no kernel for cuda: this build of bough has no CUDA backend; use Device::cpu(), or "
                     "--device cpu");
 }

@@ -9,9 +9,9 @@
 #include "bough/autograd/autograd.h"
 #include "bough/ops/reduce.h"
 #include "kernels/cpu/strided_copy.h"
-#include "kernels/cuda/elements.h"
+#include "kernels/cuda/strided_copy.h"
 #include "kernels/device_data.h"
-#include "kernels/on_any_device.h"
+#include "kernels/on_device.h"
 
 namespace bough {
 namespace {

@@ -2,9 +2,9 @@
 
 #include "bough/autograd/autograd.h"
 #include "bough/ops/reduce.h"
-#include "kernels/cuda/elements.h"
+#include "kernels/cuda/select.h"
 #include "kernels/device_data.h"
-#include "kernels/on_any_device.h"
+#include "kernels/on_device.h"
 #include "kernels/ops/elementwise.h"
 
 namespace bough {

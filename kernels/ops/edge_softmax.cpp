@@ -5,8 +5,8 @@
 #include "bough/autograd/autograd.h"
 #include "bough/detail/simt/device_rows.h"
 #include "kernels/cpu/edge_softmax.h"
-#include "kernels/cuda/message_passing.h"
-#include "kernels/on_any_device.h"
+#include "kernels/cuda/edge_softmax.h"
+#include "kernels/on_device.h"
 #include "kernels/views.h"
 
 namespace bough {

@@ -4,9 +4,10 @@
 #include <limits>
 
 #include "bough/autograd/autograd.h"
-#include "kernels/cuda/dense.h"
+#include "kernels/cuda/binary.h"
+#include "kernels/cuda/unary.h"
 #include "kernels/device_data.h"
-#include "kernels/on_any_device.h"
+#include "kernels/on_device.h"
 
 namespace bough {
 namespace {

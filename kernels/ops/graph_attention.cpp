@@ -10,11 +10,11 @@
 #include "bough/ops/cast.h"
 #include "kernels/attention/cpu/rows.h"
 #include "kernels/attention/cpu/tiles.h"
+#include "kernels/attention/cuda/rows.h"
+#include "kernels/attention/cuda/tensor_cores.h"
+#include "kernels/attention/cuda/tiles.h"
 #include "kernels/attention/simt/device_tiles.h"
-#include "kernels/cuda/graph_attention.h"
-#include "kernels/cuda/graph_attention_tensor_cores.h"
-#include "kernels/cuda/graph_attention_tiles.h"
-#include "kernels/on_any_device.h"
+#include "kernels/on_device.h"
 #include "kernels/ops/graph_attention_call.h"
 
 namespace bough {
@@ -325,7 +325,7 @@ Tensor attention_weights(const Graph& graph, const Tensor& q, const Tensor& k, c
   if (q.device().kind != Device::Kind::cpu) return unfused_weights(call, tensors);
   const AttentionResult result = attend(call, tensors);
   Tensor weights = Tensor::empty({graph.num_edges(), call.heads}, tensors.q.dtype());
-  on_device("attention_weights", tensors.q, [&](auto backend, auto type) {
+  on_cpu("attention_weights", tensors.q, [&](auto backend, auto type) {
     using T = typename decltype(type)::type;
     attention_weights(backend, by_destination(graph).edges, call.inputs<T>(tensors, call.groups[0]),
                       head_rows<T>(std::as_const(result.log_sum), true, call.heads, 1),

@@ -2,7 +2,7 @@
 
 #include "bough/autograd/autograd.h"
 #include "kernels/device_data.h"
-#include "kernels/on_any_device.h"
+#include "kernels/on_device.h"
 #include "kernels/ops/message.h"
 #include "kernels/ops/message_passes.h"
 

@@ -4,7 +4,8 @@
 #include "bough/detail/mp/pass_operands.h"
 #include "bough/ops/gsddmm.h"
 #include "kernels/cpu/gspmm_product_gradient.h"
-#include "kernels/on_any_device.h"
+#include "kernels/cuda/gspmm_product_gradient.h"
+#include "kernels/on_device.h"
 #include "kernels/ops/message.h"
 #include "kernels/ops/message_passes.h"
 #include "kernels/views.h"
@@ -22,7 +23,7 @@ struct Reduced {
 void fill_rows(const Graph& graph, double empty_value, Tensor& result) {
   const CscView csc = graph.csc(EdgeIds::implied);
   Tensor filled = Tensor::empty(result.shape(), result.dtype());
-  on_device("gspmm", filled, [&]<typename T>(auto, TypeTag<T>) {
+  on_cpu("gspmm", filled, [&]<typename T>(auto, TypeTag<T>) {
     const Rows<T> rows = rows_of<T>(filled);
     for (std::int64_t row = 0; row < rows.count; ++row) {
       std::fill_n(rows[row], rows.width, csc.degree(row) == 0 ? static_cast<T>(empty_value) : T{0});

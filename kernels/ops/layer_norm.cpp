@@ -4,9 +4,9 @@
 
 #include "bough/autograd/autograd.h"
 #include "kernels/cpu/layer_norm.h"
-#include "kernels/cuda/dense.h"
+#include "kernels/cuda/layer_norm.h"
 #include "kernels/device_data.h"
-#include "kernels/on_any_device.h"
+#include "kernels/on_device.h"
 #include "kernels/views.h"
 
 namespace bough {

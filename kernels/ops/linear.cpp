@@ -1,10 +1,12 @@
+#include "kernels/cuda/linear.h"
+
 #include <fmt/format.h>
 
 #include "bough/autograd/autograd.h"
 #include "bough/ops/matmul.h"
+#include "kernels/cuda/gemm.h"
 #include "kernels/device_data.h"
-#include "kernels/on_any_device.h"
-#include "kernels/ops/dense_backends.h"
+#include "kernels/on_device.h"
 
 namespace bough {
 namespace {

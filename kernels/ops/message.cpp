@@ -5,7 +5,7 @@
 #include "bough/ops/arithmetic.h"
 #include "kernels/cpu/scatter_arg_indices.h"
 #include "kernels/device_data.h"
-#include "kernels/on_any_device.h"
+#include "kernels/on_device.h"
 #include "kernels/ops/message_passes.h"
 #include "kernels/views.h"
 
@@ -57,7 +57,7 @@ Tensor add_up(const Graph& graph, const Contraction& sum, Target target, const S
   const bool whole_rows = sum.op == BinaryOp::copy_lhs && row == sum.common;
   const bool few_win = graph.num_edges() >= least_scattered_degree * graph.num_dst();
   if (sum.arg_indices.defined() && whole_rows && few_win && result.device() == Device::cpu()) {
-    on_device("message gradient", result, [&]<typename T>(Cpu cpu, TypeTag<T>) {
+    on_cpu("message gradient", result, [&]<typename T>(Cpu cpu, TypeTag<T>) {
       scatter_arg_indices(cpu, rows_of<T>(sum.lhs.tensor), rows_of<std::int32_t>(sum.arg_indices),
                           rows_by_edge(graph, target), rows_of<T>(result));
     });

@@ -3,7 +3,8 @@
 #include "bough/detail/simt/device_rows.h"
 #include "kernels/cpu/gsddmm.h"
 #include "kernels/cpu/gspmm.h"
-#include "kernels/cuda/message_passing.h"
+#include "kernels/cuda/gsddmm.h"
+#include "kernels/cuda/gspmm.h"
 #include "kernels/ops/message.h"
 
 /// The two traversals of a graph on each backend: operations hand over views into the backend's memory and see no more

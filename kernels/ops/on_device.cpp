@@ -1,7 +1,5 @@
 #include "kernels/on_device.h"
 
-#include "kernels/on_any_device.h"
-
 namespace bough {
 
 void throw_with_tensor(const DeviceError& error, const Tensor& tensor) {

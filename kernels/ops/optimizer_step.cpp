@@ -7,9 +7,9 @@
 
 #include "bough/core/errors.h"
 #include "kernels/cpu/optimizer_step.h"
-#include "kernels/cuda/training.h"
+#include "kernels/cuda/optimizer_step.h"
 #include "kernels/device_data.h"
-#include "kernels/on_any_device.h"
+#include "kernels/on_device.h"
 
 namespace bough {
 namespace {

@@ -7,10 +7,12 @@
 #include "bough/ops/arithmetic.h"
 #include "kernels/cpu/arg_reduce.h"
 #include "kernels/cpu/reduce.h"
-#include "kernels/cuda/elements.h"
-#include "kernels/cuda/message_passing.h"
+#include "kernels/cuda/arg_reduce.h"
+#include "kernels/cuda/gspmm_product_gradient.h"
+#include "kernels/cuda/reduce.h"
+#include "kernels/cuda/select.h"
 #include "kernels/device_data.h"
-#include "kernels/on_any_device.h"
+#include "kernels/on_device.h"
 #include "kernels/ops/elementwise.h"
 
 namespace bough {

@@ -4,8 +4,8 @@
 
 #include "bough/autograd/autograd.h"
 #include "bough/core/parallel.h"
-#include "kernels/cuda/elements.h"
-#include "kernels/on_any_device.h"
+#include "kernels/cuda/rows.h"
+#include "kernels/on_device.h"
 #include "kernels/ops/known_rows.h"
 #include "kernels/views.h"
 

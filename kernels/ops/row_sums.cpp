@@ -6,8 +6,8 @@
 
 #include "kernels/cpu/rows.h"
 #include "kernels/cuda/grouping.h"
-#include "kernels/cuda/training.h"
-#include "kernels/on_any_device.h"
+#include "kernels/cuda/rows.h"
+#include "kernels/on_device.h"
 #include "kernels/row_index.h"
 #include "kernels/views.h"
 
@@ -68,7 +68,7 @@ Tensor sum_rows_by_index(std::string_view where, const Tensor& values, const Ten
 RowGradient sum_occurring_rows(std::string_view where, const Tensor& values, const Tensor& index, std::int64_t num_rows,
                                std::optional<std::int64_t> skipped) {
   RowGradient sums;
-  on_device(where, values, [&]<typename T>(auto backend, TypeTag<T>) {
+  on_cpu(where, values, [&]<typename T>(auto backend, TypeTag<T>) {
     SortedRows sorted = sort_index(where, index, num_rows, skipped);
     Tensor rows = Tensor::empty(index.shape(), DType::int64);
     const std::int64_t count = compact_rows(backend, sorted, rows.span<std::int64_t>());

@@ -4,8 +4,8 @@
 
 #include "bough/autograd/autograd.h"
 #include "kernels/cpu/rows.h"
-#include "kernels/cuda/message_passing.h"
-#include "kernels/on_any_device.h"
+#include "kernels/cuda/rows.h"
+#include "kernels/on_device.h"
 #include "kernels/ops/known_rows.h"
 #include "kernels/row_index.h"
 #include "kernels/row_sums.h"

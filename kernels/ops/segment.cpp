@@ -6,7 +6,10 @@
 #include "kernels/cpu/edge_softmax.h"
 #include "kernels/cpu/gspmm_product_gradient.h"
 #include "kernels/cpu/segment.h"
-#include "kernels/on_any_device.h"
+#include "kernels/cuda/edge_softmax.h"
+#include "kernels/cuda/gspmm_product_gradient.h"
+#include "kernels/cuda/segment.h"
+#include "kernels/on_device.h"
 #include "kernels/ops/message_passes.h"
 #include "kernels/views.h"
 

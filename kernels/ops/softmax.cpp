@@ -2,9 +2,9 @@
 
 #include "bough/autograd/autograd.h"
 #include "kernels/cpu/softmax.h"
-#include "kernels/cuda/elements.h"
+#include "kernels/cuda/softmax.h"
 #include "kernels/device_data.h"
-#include "kernels/on_any_device.h"
+#include "kernels/on_device.h"
 
 namespace bough {
 namespace {

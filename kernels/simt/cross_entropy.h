@@ -15,7 +15,7 @@ struct ClassTargetView {
   double smoothing = 0;
 };
 
-/// loss = log_sum - sum(q * (x - max)), everything relative to the largest score: a warp for each row.
+/// loss = log_row_sum - sum(q * (x - max)), everything relative to the largest score: a warp for each row.
 template <typename T>
 struct CrossEntropy {
   static constexpr int block_size = 128;
@@ -37,30 +37,30 @@ struct CrossEntropy {
       if (writes) context.store(losses + row, T{0});
       return;
     }
-    T top = -std::numeric_limits<T>::infinity();
-    for (std::int64_t i = context.lane(); i < width; i += warp_size) top = mp::Max{}(top, context.load(x + i));
-    top = warp_max(context, top);
-    const bool masked = top < std::numeric_limits<T>::lowest();
+    T row_max = -std::numeric_limits<T>::infinity();
+    for (std::int64_t i = context.lane(); i < width; i += warp_size) row_max = mp::Max{}(row_max, context.load(x + i));
+    row_max = warp_max(context, row_max);
+    const bool masked = row_max < std::numeric_limits<T>::lowest();
     T sum = 0, differences = 0;
     for (std::int64_t i = context.lane(); i < width; i += warp_size) {
-      const T difference = masked ? -std::numeric_limits<T>::infinity() : context.load(x + i) - top;
+      const T difference = masked ? -std::numeric_limits<T>::infinity() : context.load(x + i) - row_max;
       sum += std::exp(difference);
       differences += difference;
     }
     sum = warp_sum(context, sum);
     differences = warp_sum(context, differences);
     if (!writes) return;
-    const T log_sum = std::log(sum);
-    double hit = static_cast<double>(context.load(x + target) - top);
+    const T log_row_sum = std::log(sum);
+    double hit = static_cast<double>(context.load(x + target) - row_max);
     if (targets.smoothing > 0) {
       // Without the test, complete smoothing would multiply a score of -inf by zero.
       hit = (targets.smoothing < 1 ? (1 - targets.smoothing) * hit : 0.0) +
             targets.smoothing / static_cast<double>(width) * static_cast<double>(differences);
     }
-    context.store(normalizers + 2 * row, top);
-    context.store(normalizers + 2 * row + 1, log_sum);
+    context.store(normalizers + 2 * row, row_max);
+    context.store(normalizers + 2 * row + 1, log_row_sum);
     context.store(losses + row,
-                  masked ? std::numeric_limits<T>::infinity() : static_cast<T>(static_cast<double>(log_sum) - hit));
+                  masked ? std::numeric_limits<T>::infinity() : static_cast<T>(static_cast<double>(log_row_sum) - hit));
   }
 };
 
@@ -75,10 +75,10 @@ struct SumLosses {
 
   template <typename Context>
   BOUGH_DEVICE void operator()(Context& context) const {
-    const auto slots = context.template shared<double>(warp_size);
+    const auto partials = context.template shared<double>(warp_size);
     double sum = 0;
     for (std::int64_t i = context.thread(); i < rows; i += block_size) sum += context.load(losses + i);
-    sum = block_reduce(context, slots, sum, mp::Sum{});
+    sum = block_reduce(context, partials, sum, mp::Sum{});
     if (context.thread() == 0) context.store(total, sum);
   }
 };
@@ -109,12 +109,12 @@ struct CrossEntropyGradient {
     }
     const double scaled_by = scale_there != nullptr ? context.load(scale_there) : scale;
     const double factor = scaled_by * context.load(dy + (one_dy ? 0 : row));
-    const T top = context.load(normalizers + 2 * row), log_sum = context.load(normalizers + 2 * row + 1);
+    const T row_max = context.load(normalizers + 2 * row), log_row_sum = context.load(normalizers + 2 * row + 1);
     // A row of only -inf has no probabilities: relative to anything finite all of them are 0.
-    const bool masked = top < std::numeric_limits<T>::lowest();
+    const bool masked = row_max < std::numeric_limits<T>::lowest();
     const T spread = static_cast<T>(factor * targets.smoothing / static_cast<double>(width));
     for (std::int64_t i = context.lane(); i < width; i += warp_size) {
-      const T p = masked ? T{0} : std::exp(context.load(logits + row * width + i) - top - log_sum);
+      const T p = masked ? T{0} : std::exp(context.load(logits + row * width + i) - row_max - log_row_sum);
       const T hit = i == target ? static_cast<T>(factor * (1 - targets.smoothing)) : T{0};
       context.store(gradient + row * width + i, p * static_cast<T>(factor) - spread - hit);
     }

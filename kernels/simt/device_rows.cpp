@@ -27,9 +27,9 @@ DeviceRows::DeviceRows(const CompressedView& view, std::span<const std::int32_t>
       types_(copied(edge_types, device)) {
   const RowItems plan = make_row_items(view.offsets, segment_edges);
   items_ = copied_bytes(plan.items, device);
-  cut_rows_ = copied_bytes(plan.cut_rows, device);
-  rows_ = {structures<RowItem>(items_), static_cast<std::int64_t>(plan.items.size()), structures<CutRow>(cut_rows_),
-           static_cast<std::int64_t>(plan.cut_rows.size()), plan.num_partials};
+  split_rows_ = copied_bytes(plan.split_rows, device);
+  rows_ = {structures<RowItem>(items_), static_cast<std::int64_t>(plan.items.size()), structures<SplitRow>(split_rows_),
+           static_cast<std::int64_t>(plan.split_rows.size()), plan.num_partials};
   edges_ = {device_data<std::int64_t>(offsets_), device_data<std::int32_t>(neighbours_),
             device_data<std::int32_t>(edge_ids_), edge_types.empty() ? nullptr : device_data<std::int32_t>(types_)};
 }
@@ -48,16 +48,17 @@ DeviceRows::DeviceRows(const UngroupedEdges& ends, std::span<const std::int32_t>
                  ends.num_neighbours, offsets, device_data<std::int32_t>(neighbours_),
                  device_data<std::int32_t>(edge_ids_));
 
-  const Scratch<std::int64_t> partials_before(ends.num_rows + 1, gpu), cut_rows_before(ends.num_rows + 1, gpu);
+  const Scratch<std::int64_t> partials_before(ends.num_rows + 1, gpu), split_rows_before(ends.num_rows + 1, gpu);
   const RowItemCounts counts = count_row_items(cuda, offsets, ends.num_rows, default_segment_edges,
-                                               partials_before.data(), cut_rows_before.data());
-  const std::int64_t num_items = counts.partials + ends.num_rows - counts.cut_rows;
+                                               partials_before.data(), split_rows_before.data());
+  const std::int64_t num_items = counts.partials + ends.num_rows - counts.split_rows;
   items_ = room(num_items * words<RowItem>, DType::int64);
-  cut_rows_ = room(counts.cut_rows * words<CutRow>, DType::int64);
-  fill_row_items(cuda, offsets, ends.num_rows, default_segment_edges, partials_before.data(), cut_rows_before.data(),
+  split_rows_ = room(counts.split_rows * words<SplitRow>, DType::int64);
+  fill_row_items(cuda, offsets, ends.num_rows, default_segment_edges, partials_before.data(), split_rows_before.data(),
                  counts, reinterpret_cast<RowItem*>(device_data<std::int64_t>(items_)),
-                 reinterpret_cast<CutRow*>(device_data<std::int64_t>(cut_rows_)));
-  rows_ = {structures<RowItem>(items_), num_items, structures<CutRow>(cut_rows_), counts.cut_rows, counts.partials};
+                 reinterpret_cast<SplitRow*>(device_data<std::int64_t>(split_rows_)));
+  rows_ = {structures<RowItem>(items_), num_items, structures<SplitRow>(split_rows_), counts.split_rows,
+           counts.partials};
   edges_ = {offsets, device_data<std::int32_t>(neighbours_), device_data<std::int32_t>(edge_ids_),
             edge_types.empty() ? nullptr : device_data<std::int32_t>(types_)};
 }

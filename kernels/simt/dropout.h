@@ -6,7 +6,6 @@
 
 #include "bough/core/random.h"
 #include "bough/detail/simt/context.h"
-#include "kernels/simt/fragment.h"
 
 namespace bough::simt {
 

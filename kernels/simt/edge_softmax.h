@@ -5,33 +5,39 @@
 
 #include "bough/detail/simt/collective.h"
 #include "bough/detail/simt/row_items.h"
-#include "kernels/simt/score_base.h"
 
 /// Softmax over the edges of each row, column by column, in two passes: what a row needs to know of all its edges (in
 /// segments that are merged in order), then every edge. Lanes take neighbouring columns of neighbouring edges.
 namespace bough::simt {
 
+/// What scores are relative to, given the largest one; finite also where all of them are -infinity.
+template <typename T>
+BOUGH_DEVICE T score_base(T row_max) {
+  const T lowest = std::numeric_limits<T>::lowest();
+  return row_max < lowest ? lowest : row_max;
+}
+
 /// Largest score, and the sum of exponentials relative to it.
 template <typename T>
 struct SoftmaxState {
-  T top = -std::numeric_limits<T>::infinity();
-  T total = 0;
+  T row_max = -std::numeric_limits<T>::infinity();
+  T row_sum = 0;
 
   BOUGH_DEVICE void take(const SoftmaxState& other) {
-    const T new_top = mp::Max{}(top, other.top), base = score_base(new_top);
-    total = total * std::exp(top - base) + other.total * std::exp(other.top - base);
-    top = new_top;
+    const T new_max = mp::Max{}(row_max, other.row_max), base = score_base(new_max);
+    row_sum = row_sum * std::exp(row_max - base) + other.row_sum * std::exp(other.row_max - base);
+    row_max = new_max;
   }
   template <typename Context>
   BOUGH_DEVICE void take_lane(Context& context, int distance) {
     SoftmaxState other;
-    other.top = context.shuffle_xor(top, distance);
-    other.total = context.shuffle_xor(total, distance);
+    other.row_max = context.shuffle_xor(row_max, distance);
+    other.row_sum = context.shuffle_xor(row_sum, distance);
     take(other);
   }
 };
 
-/// weight = exp(score - top) / total
+/// weight = exp(score - row_max) / row_sum
 template <typename T>
 struct SoftmaxForward {
   using State = SoftmaxState<T>;
@@ -42,14 +48,14 @@ struct SoftmaxForward {
   template <typename Context>
   BOUGH_DEVICE State state_of(Context& context, std::int64_t place) const {
     State state;
-    state.top = context.load(scores + place);
-    state.total = state.top < std::numeric_limits<T>::lowest() ? T{0} : T{1};
+    state.row_max = context.load(scores + place);
+    state.row_sum = state.row_max < std::numeric_limits<T>::lowest() ? T{0} : T{1};
     return state;
   }
   template <typename Context>
   BOUGH_DEVICE void finish(Context& context, std::int64_t place, const State& row) const {
-    const T p = std::exp(context.load(scores + place) - score_base(row.top));
-    context.store(weights + place, row.total == T{0} ? T{0} : p / row.total);
+    const T p = std::exp(context.load(scores + place) - score_base(row.row_max));
+    context.store(weights + place, row.row_sum == T{0} ? T{0} : p / row.row_sum);
   }
 };
 
@@ -158,8 +164,8 @@ struct MergeRowStates {
   template <typename Context>
   BOUGH_DEVICE void operator()(Context& context) const {
     const std::int64_t index = thread_number<block_size>(context);
-    if (index >= rows.num_cut_rows * width) return;
-    const CutRow row = context.load(rows.cut_rows + index / width);
+    if (index >= rows.num_split_rows * width) return;
+    const SplitRow row = context.load(rows.split_rows + index / width);
     State state;
     for (std::int32_t i = 0; i < row.num_partials; ++i) {
       state.take(context.load(partials + (row.first_partial + i) * width + index % width));
@@ -200,7 +206,7 @@ void softmax_rows(Queue& queue, const RowItemView& rows, std::int64_t num_rows, 
   const auto partials = queue.template scratch<State>(rows.num_partials * width);
   const SoftmaxRows<Pass> softmax{rows, edge_ids, width, ColumnLanes::for_width(width), pass};
   launch_warps(queue, Pass::name, rows.num_items, RowStates<Pass>{softmax, states.data(), partials.data()});
-  launch_threads(queue, Pass::name, rows.num_cut_rows * width,
+  launch_threads(queue, Pass::name, rows.num_split_rows * width,
                  MergeRowStates<Pass>{rows, width, states.data(), partials.data()});
   launch_warps(queue, Pass::name, rows.num_items, FinishRows<Pass>{softmax, states.data()});
 }

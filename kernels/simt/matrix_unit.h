@@ -10,7 +10,7 @@ namespace bough::simt {
 inline constexpr int matrix_size = 16;
 
 /// What a context multiplies matrices with: kernels/cuda/matrix_unit.h on a GPU, tests/emulator/engine/matrix_unit.h on
-/// the host. The 32 lanes of a warp hold a matrix together, nobody knows who has what, and all of them call
+/// the host. The 32 lanes of a warp hold a matrix together, in an unspecified order, and all of them call
 ///
 ///   left(context, array, first, stride)              rows of an array in shared memory: row r begins at element
 ///   right(context, array, first, stride)             first + r * stride of the array
@@ -19,8 +19,8 @@ inline constexpr int matrix_size = 16;
 ///   store(context, sums, array, first, stride)       into rows of an array
 ///
 /// Elements of arrays are single numbers or packs of them; matrices begin at multiples of 32 bytes, rows at multiples
-/// of
-/// 16. `available` is false where the machine that code is compiled for has no such unit; then there is nothing else.
+/// of 16. `available` is false where the machine that code is compiled for has no such unit; then there is nothing
+/// else.
 template <typename Context>
 struct MatrixUnit;
 

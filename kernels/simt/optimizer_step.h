@@ -113,14 +113,14 @@ struct SquaredSums {
 
   template <typename Context>
   BOUGH_DEVICE void operator()(Context& context) const {
-    const auto slots = context.template shared<double>(warp_size);
+    const auto partials = context.template shared<double>(warp_size);
     const Piece piece = context.load(pieces + context.block());
     double sum = 0;
     for (std::int64_t i = context.thread(); i < piece.count; i += block_size) {
       const double value = static_cast<double>(context.load(piece.data + i));
       sum += value * value;
     }
-    sum = block_reduce(context, slots, sum, mp::Sum{});
+    sum = block_reduce(context, partials, sum, mp::Sum{});
     if (context.thread() == 0) context.store(sums + context.block(), sum);
   }
 };
@@ -138,10 +138,10 @@ struct ClippedNorm {
 
   template <typename Context>
   BOUGH_DEVICE void operator()(Context& context) const {
-    const auto slots = context.template shared<double>(warp_size);
+    const auto partials = context.template shared<double>(warp_size);
     double sum = 0;
     for (std::int64_t i = context.thread(); i < count; i += block_size) sum += context.load(sums + i);
-    sum = block_reduce(context, slots, sum, mp::Sum{});
+    sum = block_reduce(context, partials, sum, mp::Sum{});
     if (context.thread() != 0) return;
     const double size = std::abs(gradient_scale) * std::sqrt(sum);
     double factor = gradient_scale;

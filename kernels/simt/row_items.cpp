@@ -17,13 +17,13 @@ RowItems make_row_items(std::span<const std::int64_t> offsets, std::int64_t segm
       whole_rows.push_back({begin, end, number, -1});
       continue;
     }
-    CutRow cut{number, static_cast<std::int32_t>(result.num_partials), 0};
+    SplitRow split{number, static_cast<std::int32_t>(result.num_partials), 0};
     for (std::int64_t first = begin; first < end; first += segment_edges) {
       result.items.push_back(
           {first, std::min(end, first + segment_edges), number, static_cast<std::int32_t>(result.num_partials++)});
-      ++cut.num_partials;
+      ++split.num_partials;
     }
-    result.cut_rows.push_back(cut);
+    result.split_rows.push_back(split);
   }
   result.items.insert(result.items.end(), whole_rows.begin(), whole_rows.end());
   return result;

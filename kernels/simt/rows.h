@@ -4,10 +4,8 @@
 #include <cstdint>
 
 #include "bough/detail/simt/context.h"
-#include "kernels/simt/fragment.h"
 
-/// Rows picked by an index, and what flows back into the rows of segments. Sums of rows by an index are gspmm over the
-/// sorted index.
+/// Rows picked, put and added up by an index.
 namespace bough::simt {
 
 /// target[i] = source[index[i]] for rows of `width` units; a thread for each unit, neighbours for neighbours.
@@ -75,84 +73,111 @@ void put_rows(Queue& queue, const PutRows<Unit>& body) {
   launch_threads(queue, "put_rows", body.rows * body.width, body);
 }
 
-/// What each row of a segment gets back from the segment's gradient: a thread for each element, which finds its segment
-/// by bisection.
-template <typename T>
-struct SpreadSegments {
-  static constexpr int block_size = 256;
-
+/// The entries of row r are order[offsets[r]] .. order[offsets[r + 1] - 1].
+struct GroupedIndex {
+  const std::int32_t* order = nullptr;
   const std::int64_t* offsets = nullptr;
-  std::int64_t segments = 0, rows = 0, width = 1;
-  const T* gradient = nullptr;
-  const std::int32_t* arg_indices = nullptr;  ///< if given, only the row that won a feature gets it
-  bool mean = false;                          ///< divided by the number of rows
-  T* values = nullptr;
+  std::int64_t count = 0, num_rows = 0;
+  std::int64_t skipped = -1;  ///< a row that gets zeros
+};
+
+inline constexpr std::int64_t entries_per_partition = 32;
+
+/// Sums of rows by an index that has been grouped by row: partitions of neighbouring entries first, whatever rows they
+/// belong to, then the rows that lie in several partitions, in order. So a row that occurs very often is as fast as any
+/// other.
+///
+/// A warp for each partition and 32 columns. Rows that lie within a partition go to their place; the others leave a
+/// partial sum.
+template <typename T>
+struct SumPartitions {
+  static constexpr int block_size = 128;
+
+  GroupedIndex index;
+  std::int64_t width = 1;
+  const T* values = nullptr;
+  T* sums = nullptr;  ///< [num_rows, width]
+  T* partials =
+      nullptr;  ///< [partitions, 2, width]: of the row that reaches into the partition or starts it, of a later one
 
   template <typename Context>
   BOUGH_DEVICE void operator()(Context& context) const {
-    const std::int64_t i = thread_number<block_size>(context);
-    if (i >= rows * width) return;
-    const std::int64_t row = i / width, column = i % width;
-    std::int64_t low = 0, high = segments;  // offsets[low] <= row < offsets[high]
+    const std::int64_t column_tiles = blocks_for(width, warp_size), work = warp_number<block_size>(context);
+    const std::int64_t partition = work / column_tiles, begin = partition * entries_per_partition;
+    const std::int64_t column = work % column_tiles * warp_size + context.lane();
+    if (begin >= index.count || column >= width) return;
+    const std::int64_t end = begin + entries_per_partition < index.count ? begin + entries_per_partition : index.count;
+    std::int64_t row = row_of(context, begin);
+    for (std::int64_t position = begin; position < end; ++row) {
+      const std::int64_t first = context.load(index.offsets + row), last = context.load(index.offsets + row + 1);
+      if (last <= position) continue;
+      T sum = 0;
+      for (; position < last && position < end; ++position) {
+        sum += context.load(values + context.load(index.order + position) * width + column);
+      }
+      if (first >= begin && last <= end) {
+        context.store(sums + row * width + column, row == index.skipped ? T{0} : sum);
+      } else {
+        context.store(partials + (2 * partition + (first > begin ? 1 : 0)) * width + column, sum);
+      }
+    }
+  }
+
+ private:
+  /// The last row that begins at or before a position.
+  template <typename Context>
+  BOUGH_DEVICE std::int64_t row_of(Context& context, std::int64_t position) const {
+    std::int64_t low = 0, high = index.num_rows;
     while (high - low > 1) {
       const std::int64_t middle = low + (high - low) / 2;
-      if (context.load(offsets + middle) <= row) {
+      if (context.load(index.offsets + middle) <= position) {
         low = middle;
       } else {
         high = middle;
       }
     }
-    T value = context.load(gradient + low * width + column);
-    if (arg_indices != nullptr && context.load(arg_indices + low * width + column) != static_cast<std::int32_t>(row))
-      value = 0;
-    if (mean) value /= static_cast<T>(context.load(offsets + low + 1) - context.load(offsets + low));
-    context.store(values + i, value);
+    return low;
   }
 };
 
-template <typename Queue, typename T>
-void spread_segments(Queue& queue, const SpreadSegments<T>& body) {
-  launch_threads(queue, "spread_segments", body.rows * body.width, body);
-}
-
-/// The gradient of a product of messages by row: the gradient of the row times the product of the other messages, made
-/// of those before and those after, so that zeros need no care. A thread for each row and feature.
+/// A thread for each element of the sums: adds up the partial ones, and writes zeros where a row has no entries.
 template <typename T>
-struct ProductGradient {
-  static constexpr int block_size = 128;
+struct MergePartitions {
+  static constexpr int block_size = 256;
 
-  const std::int64_t* offsets = nullptr;
-  const std::int32_t* edge_ids = nullptr;  ///< null if position p holds edge p
-  std::int64_t rows = 0, width = 1;
-  const T* messages = nullptr;
-  const T* gradient = nullptr;
-  T* message_gradient = nullptr;
+  GroupedIndex index;
+  std::int64_t width = 1;
+  const T* partials = nullptr;
+  T* sums = nullptr;
 
   template <typename Context>
   BOUGH_DEVICE void operator()(Context& context) const {
     const std::int64_t i = thread_number<block_size>(context);
-    if (i >= rows * width) return;
-    const std::int64_t begin = context.load(offsets + i / width), end = context.load(offsets + i / width + 1);
-    const auto place = [&](std::int64_t position) {
-      return (edge_ids == nullptr ? position : context.load(edge_ids + position)) * width + i % width;
-    };
-    T product = context.load(gradient + i);
-    for (std::int64_t position = begin; position < end; ++position) {
-      context.store(message_gradient + place(position), product);
-      product *= context.load(messages + place(position));
+    if (i >= index.num_rows * width) return;
+    const std::int64_t row = i / width, column = i % width;
+    const std::int64_t first = context.load(index.offsets + row), last = context.load(index.offsets + row + 1);
+    if (first == last || row == index.skipped) return context.store(sums + i, T{0});
+    const std::int64_t first_partition = first / entries_per_partition,
+                       last_partition = (last - 1) / entries_per_partition;
+    if (first_partition == last_partition) return;
+    const bool inside = first > first_partition * entries_per_partition;
+    T sum = context.load(partials + (2 * first_partition + (inside ? 1 : 0)) * width + column);
+    for (std::int64_t partition = first_partition + 1; partition <= last_partition; ++partition) {
+      sum += context.load(partials + 2 * partition * width + column);
     }
-    product = 1;
-    for (std::int64_t position = end; position-- > begin;) {
-      T* target = message_gradient + place(position);
-      context.store(target, context.load(target) * product);
-      product *= context.load(messages + place(position));
-    }
+    context.store(sums + i, sum);
   }
 };
 
+/// Writes every row of sums [num_rows, width]; width >= 1.
 template <typename Queue, typename T>
-void product_gradient(Queue& queue, const ProductGradient<T>& body) {
-  launch_threads(queue, "product_gradient", body.rows * body.width, body);
+void sum_rows(Queue& queue, const GroupedIndex& index, std::int64_t width, const T* values, T* sums) {
+  const std::int64_t partitions = blocks_for(index.count, entries_per_partition);
+  const auto partials = queue.template scratch<T>(2 * partitions * width);
+  launch_warps(queue, "sum_partitions", partitions * blocks_for(width, warp_size),
+               SumPartitions<T>{index, width, values, sums, partials.data()});
+  launch_threads(queue, "merge_partitions", index.num_rows * width,
+                 MergePartitions<T>{index, width, partials.data(), sums});
 }
 
 }  // namespace bough::simt

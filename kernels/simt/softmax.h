@@ -27,7 +27,7 @@ struct Line {
   }
 };
 
-/// y = exp(x - top) / sum, or x - top - log(sum). Zeros, or -infinity, where all of x are -infinity.
+/// y = exp(x - row_max) / row_sum, or x - row_max - log(row_sum). Zeros, or -infinity, where all of x are -infinity.
 template <typename T>
 struct AxisSoftmax {
   static constexpr int block_size = 128;
@@ -41,18 +41,18 @@ struct AxisSoftmax {
   BOUGH_DEVICE void operator()(Context& context) const {
     if (!line.exists(context)) return;
     constexpr T lowest = -std::numeric_limits<T>::infinity();
-    T top = lowest, sum = 0;
-    line.for_each(context, [&](std::int64_t place) { top = mp::Max{}(top, context.load(x + place)); });
-    top = warp_max(context, top);
-    const bool masked = top == lowest;
-    if (masked) top = 0;
-    line.for_each(context, [&](std::int64_t place) { sum += std::exp(context.load(x + place) - top); });
-    sum = warp_sum(context, sum);
-    const T log_sum = std::log(sum), empty = logarithm ? lowest : T{0};
+    T row_max = lowest, row_sum = 0;
+    line.for_each(context, [&](std::int64_t place) { row_max = mp::Max{}(row_max, context.load(x + place)); });
+    row_max = warp_max(context, row_max);
+    const bool masked = row_max == lowest;
+    if (masked) row_max = 0;
+    line.for_each(context, [&](std::int64_t place) { row_sum += std::exp(context.load(x + place) - row_max); });
+    row_sum = warp_sum(context, row_sum);
+    const T log_row_sum = std::log(row_sum), empty = logarithm ? lowest : T{0};
     line.for_each(context, [&](std::int64_t place) {
       // In two steps: of a large maximum plus a small logarithm, little of the logarithm would be left.
-      const T difference = context.load(x + place) - top;
-      const T value = logarithm ? difference - log_sum : std::exp(difference) / sum;
+      const T difference = context.load(x + place) - row_max;
+      const T value = logarithm ? difference - log_row_sum : std::exp(difference) / row_sum;
       context.store(y + place, masked ? empty : value);
     });
   }
@@ -73,18 +73,18 @@ struct AxisSoftmaxGradient {
   BOUGH_DEVICE void operator()(Context& context) const {
     if (!line.exists(context)) return;
     constexpr T lowest = -std::numeric_limits<T>::infinity();
-    T top = lowest, sum = 0;
+    T row_max = lowest, row_sum = 0;
     line.for_each(context, [&](std::int64_t place) {
       const T value = context.load(y + place), gradient = context.load(dy + place);
-      top = mp::Max{}(top, value);
-      sum += logarithm ? gradient : value * gradient;
+      row_max = mp::Max{}(row_max, value);
+      row_sum += logarithm ? gradient : value * gradient;
     });
-    top = warp_max(context, top);
-    sum = warp_sum(context, sum);
+    row_max = warp_max(context, row_max);
+    row_sum = warp_sum(context, row_sum);
     line.for_each(context, [&](std::int64_t place) {
       const T value = context.load(y + place), gradient = context.load(dy + place);
-      const T result = logarithm ? gradient - std::exp(value) * sum : value * (gradient - sum);
-      context.store(dx + place, top == lowest ? T{0} : result);
+      const T result = logarithm ? gradient - std::exp(value) * row_sum : value * (gradient - row_sum);
+      context.store(dx + place, row_max == lowest ? T{0} : result);
     });
   }
 };

@@ -6,7 +6,7 @@
 namespace bough::parallel {
 
 /// What grouping asks of the place where its arrays are. kernels/cuda/cub_primitives.h has it on a GPU, with CUB;
-/// tests/emulator/host_primitives.h on the host, through Thrust's TBB backend.
+/// tests/emulator/thrust_test.cpp on the host, through Thrust's TBB backend.
 ///
 ///     policy()                               for algorithms of Thrust
 ///     scratch<T>(count)                      room for elements, with data(), until all that was asked for is done

@@ -11,8 +11,8 @@
 /// simt::make_row_items where the offsets are: the same items, by prefix sums.
 namespace bough::parallel {
 
-/// Rows and how they are cut.
-struct RowCutting {
+/// Rows and how they are split.
+struct RowSplitting {
   const std::int64_t* offsets = nullptr;  ///< rows + 1
   std::int64_t rows = 0, segment_edges = 1;
 
@@ -22,75 +22,75 @@ struct RowCutting {
     return edges > segment_edges ? (edges + segment_edges - 1) / segment_edges : 0;
   }
 };
-/// What a row adds to the number of segments, or to that of cut rows.
+/// What a row adds to the number of segments, or to that of split rows.
 struct RowShare {
-  RowCutting cutting;
-  bool of_cut_rows = false;
+  RowSplitting splitting;
+  bool of_split_rows = false;
 
   BOUGH_HOST_DEVICE std::int64_t operator()(std::int64_t row) const {
-    const std::int64_t partials = cutting.partials(row);
-    return of_cut_rows && partials > 0 ? 1 : partials;
+    const std::int64_t partials = splitting.partials(row);
+    return of_split_rows && partials > 0 ? 1 : partials;
   }
 };
 
-/// How many segments and how many cut rows come before each row, and after the last one how many there are.
+/// How many segments and how many split rows come before each row, and after the last one how many there are.
 template <Primitives Place>
-void count_row_items(Place& place, const RowCutting& cutting, std::int64_t* partials_before,
-                     std::int64_t* cut_rows_before) {
-  const auto add_up = [&](bool of_cut_rows, std::int64_t* sums) {
+void count_row_items(Place& place, const RowSplitting& splitting, std::int64_t* partials_before,
+                     std::int64_t* split_rows_before) {
+  const auto add_up = [&](bool of_split_rows, std::int64_t* sums) {
     // Written out first: CUB's prefix sums of values made on the fly spill registers for some architectures.
-    thrust::tabulate(place.policy(), sums, sums + cutting.rows + 1, RowShare{cutting, of_cut_rows});
-    place.exclusive_sum(sums, sums, cutting.rows + 1);
+    thrust::tabulate(place.policy(), sums, sums + splitting.rows + 1, RowShare{splitting, of_split_rows});
+    place.exclusive_sum(sums, sums, splitting.rows + 1);
   };
   add_up(false, partials_before);
-  add_up(true, cut_rows_before);
+  add_up(true, split_rows_before);
 }
 
 /// The segment of that number.
 struct SegmentItem {
-  RowCutting cutting;
+  RowSplitting splitting;
   const std::int64_t* partials_before;
 
   BOUGH_HOST_DEVICE simt::RowItem operator()(std::int64_t partial) const {
-    std::int64_t row = 0, limit = cutting.rows;  // the last row with so few segments before it that this is its own
+    std::int64_t row = 0, limit = splitting.rows;  // the last row with so few segments before it that this is its own
     while (limit - row > 1) {
       const std::int64_t middle = row + (limit - row) / 2;
       (partials_before[middle] <= partial ? row : limit) = middle;
     }
-    const std::int64_t begin = cutting.offsets[row] + (partial - partials_before[row]) * cutting.segment_edges;
-    const std::int64_t end = begin + cutting.segment_edges, row_end = cutting.offsets[row + 1];
+    const std::int64_t begin = splitting.offsets[row] + (partial - partials_before[row]) * splitting.segment_edges;
+    const std::int64_t end = begin + splitting.segment_edges, row_end = splitting.offsets[row + 1];
     return {begin, end < row_end ? end : row_end, static_cast<std::int32_t>(row), static_cast<std::int32_t>(partial)};
   }
 };
 
-/// What becomes of one row as a whole: an item, or a cut row.
+/// What becomes of one row as a whole: an item, or a split row.
 struct PlaceRow {
-  RowCutting cutting;
+  RowSplitting splitting;
   const std::int64_t* partials_before;
-  const std::int64_t* cut_rows_before;
+  const std::int64_t* split_rows_before;
   simt::RowItem* items;  ///< of whole rows
-  simt::CutRow* cut_rows;
+  simt::SplitRow* split_rows;
 
   BOUGH_HOST_DEVICE void operator()(std::int64_t row) const {
-    const std::int64_t partials = cutting.partials(row), cut_before = cut_rows_before[row];
+    const std::int64_t partials = splitting.partials(row), split_before = split_rows_before[row];
     const auto number = static_cast<std::int32_t>(row);
     if (partials == 0) {
-      items[row - cut_before] = {cutting.offsets[row], cutting.offsets[row + 1], number, -1};
+      items[row - split_before] = {splitting.offsets[row], splitting.offsets[row + 1], number, -1};
     } else {
-      cut_rows[cut_before] = {number, static_cast<std::int32_t>(partials_before[row]),
-                              static_cast<std::int32_t>(partials)};
+      split_rows[split_before] = {number, static_cast<std::int32_t>(partials_before[row]),
+                                  static_cast<std::int32_t>(partials)};
     }
   }
 };
 
-/// From what count_row_items found: items has room for the segments and the rows that are not cut.
+/// From what count_row_items found: items has room for the segments and the rows that are not split.
 template <Primitives Place>
-void fill_row_items(Place& place, const RowCutting& cutting, const std::int64_t* partials_before,
-                    const std::int64_t* cut_rows_before, std::int64_t num_partials, simt::RowItem* items,
-                    simt::CutRow* cut_rows) {
-  thrust::tabulate(place.policy(), items, items + num_partials, SegmentItem{cutting, partials_before});
-  thrust::for_each_n(place.policy(), thrust::make_counting_iterator<std::int64_t>(0), cutting.rows,
-                     PlaceRow{cutting, partials_before, cut_rows_before, items + num_partials, cut_rows});
+void fill_row_items(Place& place, const RowSplitting& splitting, const std::int64_t* partials_before,
+                    const std::int64_t* split_rows_before, std::int64_t num_partials, simt::RowItem* items,
+                    simt::SplitRow* split_rows) {
+  thrust::tabulate(place.policy(), items, items + num_partials, SegmentItem{splitting, partials_before});
+  thrust::for_each_n(place.policy(), thrust::make_counting_iterator<std::int64_t>(0), splitting.rows,
+                     PlaceRow{splitting, partials_before, split_rows_before, items + num_partials, split_rows});
 }
 
 }  // namespace bough::parallel

@@ -165,7 +165,7 @@ TEST_F(Gpu, AttentionTilesNameTheirWidestHeads) {
             "AttentionKernel::automatic, computing with float64 [120, 1, 33] on cuda:0");
 }
 
-TEST_F(Gpu, ComposedAttentionAndItsWeightsMatchTheCpu) {
+TEST_F(Gpu, UnfusedAttentionAndItsWeightsMatchTheCpu) {
   for (const auto& [name, extras] : all_extras()) {
     SCOPED_TRACE(name);
     AttentionCase c = attention_case(with_types(zoo::random_graph(9, 40, 2), 4), DType::float64, {2, 8, 6}, extras);

@@ -8,7 +8,7 @@ endif()
 
 string(REGEX MATCHALL "Function [^\n]*run_body[^\n]*\n[^\n]*" kernels "${usage}")
 foreach(body AttendRows AttendBackwardToDestinations AttendBackwardToSources AttendBackwardAtomically AttendTiles
-        AttendTilesBackward AddParts ReduceMessages MapMessages LayerNorm CrossEntropy Dropout SumPieces ReduceColumns AxisSoftmax
+        AttendTilesBackward AddParts ReduceMessages MapMessages LayerNorm CrossEntropy Dropout SumPartitions ReduceColumns AxisSoftmax
         AdamUpdate SgdUpdate)
   if(NOT kernels MATCHES "[0-9]${body}I(NS[0-9]*_9TileShapeI)?[fd]")
     message(FATAL_ERROR "there is no kernel ${body}")

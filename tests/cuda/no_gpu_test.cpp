@@ -2,7 +2,7 @@
 
 #include "bough/core/device.h"
 #include "bough/core/errors.h"
-#include "kernels/cuda/graph_attention.h"
+#include "kernels/attention/cuda/rows.h"
 #include "tests/support/random_tensor.h"
 
 namespace bough {

@@ -18,7 +18,7 @@
 
 namespace bough::test {
 
-/// Small enough to cut the hubs of the zoo into several segments, and the tiles of a graph into several batches.
+/// Small enough to split the long rows of the zoo into several segments, and the tiles of a graph into several batches.
 inline constexpr std::int64_t segment_edges = 24, few_columns = 60;
 
 /// graph_attention and its gradients with the kernels of a GPU, on the emulator; with tiles if the case asks for them.

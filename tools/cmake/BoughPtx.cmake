@@ -40,7 +40,7 @@ else()
 endif()
 
 # bough_ptx(kernels): target bough_kernels_ptx, the CUDA sources of bough_kernels as PTX. Installed, where that is wanted,
-# as lib/bough/ptx/kernels/dense.ptx and so on.
+# as lib/bough/ptx/kernels/elementwise.ptx and so on.
 function(bough_ptx name)
   if(BOUGH_PTX_ARCHITECTURE STREQUAL "")
     return()

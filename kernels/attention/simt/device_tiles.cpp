@@ -21,9 +21,9 @@ std::vector<std::uint8_t> tiled_rows(const AttentionPlan& plan, std::int64_t num
 }  // namespace
 
 DeviceRowItems::DeviceRowItems(const RowItems& items, Device device)
-    : items_(copied_bytes(items.items, device)), cut_rows_(copied_bytes(items.cut_rows, device)) {
-  view_ = {structures<RowItem>(items_), static_cast<std::int64_t>(items.items.size()), structures<CutRow>(cut_rows_),
-           static_cast<std::int64_t>(items.cut_rows.size()), items.num_partials};
+    : items_(copied_bytes(items.items, device)), split_rows_(copied_bytes(items.split_rows, device)) {
+  view_ = {structures<RowItem>(items_), static_cast<std::int64_t>(items.items.size()),
+           structures<SplitRow>(split_rows_), static_cast<std::int64_t>(items.split_rows.size()), items.num_partials};
 }
 
 PartView DeviceTiles::DeviceParts::view(std::size_t batch) const {
@@ -42,11 +42,11 @@ DeviceTiles::DeviceTiles(const Graph& graph, bool with_relations, Device device,
   const std::shared_ptr<const AttentionPlan> plan = attention_plan(graph, with_relations);
   if (!plan->has_tiles()) return;
   copy_plan(make_attention_tile_plan(*plan, batch_columns), device);
-  RowItems cut;
-  cut.num_partials = plan->num_partials;
-  for (const SplitRow& row : plan->split_rows) cut.cut_rows.push_back({row.row, row.first_partial, row.num_partials});
-  cut_rows_ = DeviceRowItems(cut, device);
-  tiles_.cut_rows = cut_rows_.view();
+  RowItems split;
+  split.num_partials = plan->num_partials;
+  for (const auto& row : plan->split_rows) split.split_rows.push_back({row.row, row.first_partial, row.num_partials});
+  split_rows_ = DeviceRowItems(split, device);
+  tiles_.split_rows = split_rows_.view();
   rows_ =
       DeviceRowItems(make_row_items(graph.csc().offsets, segment_edges, tiled_rows(*plan, graph.num_dst())), device);
   const std::vector<std::int64_t> no_edges(static_cast<std::size_t>(graph.num_src()) + 1, 0);

@@ -18,7 +18,7 @@ class DeviceRowItems {
   RowItemView view() const { return view_; }
 
  private:
-  Tensor items_, cut_rows_;
+  Tensor items_, split_rows_;
   RowItemView view_;
 };
 
@@ -49,7 +49,7 @@ class DeviceTiles {
   TileView tiles_;
   DeviceParts columns_by_source_, columns_by_relation_, relations_by_relation_;
   std::vector<TileBatchView> batches_;
-  DeviceRowItems rows_, cut_rows_;
+  DeviceRowItems rows_, split_rows_;
   std::shared_ptr<const DeviceRows> row_sources_;
 };
 

@@ -60,7 +60,7 @@ struct AddParts {
   }
 };
 
-/// target[row] += factor * (part 0 + part 1 + ...) of the row, in this order: a warp for each cut row and head.
+/// target[row] += factor * (part 0 + part 1 + ...) of the row, in this order: a warp for each split row and head.
 template <typename T>
 struct AddCutParts {
   static constexpr int block_size = 128;
@@ -74,8 +74,8 @@ struct AddCutParts {
   template <typename Context>
   BOUGH_DEVICE void operator()(Context& context) const {
     const std::int64_t work = warp_number<block_size>(context);
-    if (work >= rows.num_cut_rows * heads) return;
-    const CutRow row = context.load(rows.cut_rows + work / heads);
+    if (work >= rows.num_split_rows * heads) return;
+    const SplitRow row = context.load(rows.split_rows + work / heads);
     const std::int64_t head = work % heads;
     for (std::int64_t i = context.lane(); i < width; i += warp_size) {
       T sum = 0;
@@ -97,7 +97,7 @@ void add_parts(Queue& queue, AddParts<T> body) {
   body.partials = partials.data();
   launch_warps(queue, "graph_attention_add_parts", body.parts.rows.num_items * heads, body);
   using Cut = AddCutParts<T>;
-  launch_warps(queue, "graph_attention_add_cut_parts", body.parts.rows.num_cut_rows * heads,
+  launch_warps(queue, "graph_attention_add_cut_parts", body.parts.rows.num_split_rows * heads,
                Cut{body.parts.rows, heads, body.width, body.factor, partials.data(), body.target});
 }
 

@@ -5,13 +5,13 @@
 
 #include "bough/detail/simt/row_items.h"
 #include "kernels/attention/simt/dropout.h"
+#include "kernels/attention/simt/fragment.h"
 #include "kernels/attention/simt/share.h"
 #include "kernels/attention/views.h"
-#include "kernels/simt/fragment.h"
-#include "kernels/simt/score_base.h"
+#include "kernels/simt/edge_softmax.h"
 
 /// Graph attention: a warp for each row and head, in groups of lanes that take edges in turn. No group waits for
-/// another before the end of the row, where their states are merged. Rows with very many edges are cut into segments
+/// another before the end of the row, where their states are merged. Rows with very many edges are split into segments
 /// whose states are merged by a second kernel, in order.
 namespace bough::simt {
 
@@ -162,7 +162,7 @@ struct AttendRows {
   }
 };
 
-/// Puts the segments of a row together, in their order: a warp for each cut row and head.
+/// Puts the segments of a row together, in their order: a warp for each split row and head.
 template <typename T>
 struct MergeAttention {
   static constexpr int block_size = 128;
@@ -176,8 +176,8 @@ struct MergeAttention {
   template <typename Context>
   BOUGH_DEVICE void operator()(Context& context) const {
     const std::int64_t work = warp_number<block_size>(context);
-    if (work >= rows.num_cut_rows * heads) return;
-    const CutRow row = context.load(rows.cut_rows + work / heads);
+    if (work >= rows.num_split_rows * heads) return;
+    const SplitRow row = context.load(rows.split_rows + work / heads);
     const std::int64_t head = work % heads, stride = heads * (partial_header<T> + value_width);
     const Number* first = partials + row.first_partial * stride + head * (partial_header<T> + value_width);
     Number top = -std::numeric_limits<Number>::infinity();
@@ -207,7 +207,7 @@ template <typename Queue, typename T>
 void merge_attention(Queue& queue, const RowItemView& rows, const AttentionInputs<T>& in,
                      const AttentionOutputs<T>& result, const AccumType<T>* partials) {
   using Merge = MergeAttention<T>;
-  launch_warps(queue, "graph_attention_merge", rows.num_cut_rows * in.heads,
+  launch_warps(queue, "graph_attention_merge", rows.num_split_rows * in.heads,
                Merge{rows, in.heads, in.value_width, result, partials});
 }
 

@@ -249,7 +249,7 @@ struct AttendBackwardToSources {
   }
 };
 
-/// target[row] = factor * (part 0 + part 1 + ...) of the row, in this order: a warp for each cut row and head.
+/// target[row] = factor * (part 0 + part 1 + ...) of the row, in this order: a warp for each split row and head.
 template <typename T>
 struct SumSegments {
   static constexpr int block_size = 128;
@@ -263,8 +263,8 @@ struct SumSegments {
   template <typename Context>
   BOUGH_DEVICE void operator()(Context& context) const {
     const std::int64_t work = warp_number<block_size>(context);
-    if (work >= rows.num_cut_rows * heads) return;
-    const CutRow row = context.load(rows.cut_rows + work / heads);
+    if (work >= rows.num_split_rows * heads) return;
+    const SplitRow row = context.load(rows.split_rows + work / heads);
     const std::int64_t head = work % heads;
     for (std::int64_t i = context.lane(); i < width; i += warp_size) {
       AccumType<T> sum = 0;
@@ -306,7 +306,7 @@ void attention_delta(Queue& queue, std::int64_t num_dst, const AttentionInputs<T
 template <typename Queue, typename T>
 void sum_segments(Queue& queue, const SumSegments<T>& body) {
   if (!body.target) return;
-  launch_warps(queue, "graph_attention_sum_segments", body.rows.num_cut_rows * body.heads, body);
+  launch_warps(queue, "graph_attention_sum_segments", body.rows.num_split_rows * body.heads, body);
 }
 
 /// Calls f(gradients in which edge tensors have a column for each head), then adds up the columns of heads that share

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "bough/core/errors.h"
+#include "kernels/attention/simt/fragment.h"
 #include "kernels/attention/views.h"
-#include "kernels/simt/fragment.h"
 
 /// Which kernel of graph attention takes a call.
 namespace bough::simt {

@@ -312,7 +312,7 @@ struct AttendTilesOnTensorCores {
 template <typename Queue>
 void attend_tiles_on_tensor_cores(Queue& queue, const TileView& plan, const AttentionInputs<bfloat16>& in,
                                   const AttentionOutputs<bfloat16>& result) {
-  const auto partials = queue.template scratch<float>(plan.cut_rows.num_partials * in.heads *
+  const auto partials = queue.template scratch<float>(plan.split_rows.num_partials * in.heads *
                                                       (partial_header<bfloat16> + in.value_width));
   const auto launch = [&]<typename Shape>(Shape) {
     using Body = AttendTilesOnTensorCores<Shape>;
@@ -344,7 +344,7 @@ void attend_tiles_on_tensor_cores(Queue& queue, const TileView& plan, const Atte
   } else {
     launch(MatrixTileShape<128>{});
   }
-  merge_attention(queue, plan.cut_rows, in, result, partials.data());
+  merge_attention(queue, plan.split_rows, in, result, partials.data());
 }
 
 }  // namespace bough::simt

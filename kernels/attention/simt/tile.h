@@ -5,10 +5,10 @@
 #include "bough/detail/simt/collective.h"
 #include "bough/detail/simt/context.h"
 #include "kernels/attention/simt/dropout.h"
+#include "kernels/attention/simt/fragment.h"
 #include "kernels/attention/simt/share.h"
 #include "kernels/attention/simt/tile_view.h"
 #include "kernels/attention/views.h"
-#include "kernels/simt/fragment.h"
 
 /// What the kernels of tiles have in common: a block of four warps for a tile of 16 lanes, a warp for each four of
 /// them. Vectors of features go through shared memory in packs of 16 bytes, whose rows are an odd number of packs

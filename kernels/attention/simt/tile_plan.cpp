@@ -181,7 +181,7 @@ class TilePlanner {
     lists.order.insert(lists.order.end(), entries.begin(), entries.end());
     RowItems items = make_row_items(offsets, parts_per_item);
     for (RowItem& item : items.items) item.row = rows[index(item.row)];
-    for (CutRow& cut : items.cut_rows) cut.row = rows[index(cut.row)];
+    for (SplitRow& cut : items.split_rows) cut.row = rows[index(cut.row)];
     lists.batches.push_back(std::move(items));
   }
 

@@ -58,7 +58,7 @@ struct TileView {
   /// of a step stand at 4 * column_begin + q * num_columns + c. Null without relations.
   const std::uint32_t* relation_places = nullptr;
   /// Rows that several tiles have parts of.
-  RowItemView cut_rows;
+  RowItemView split_rows;
 };
 
 /// Vectors that belong to one row of a gradient: order[begin] .. order[end - 1] of each item.

@@ -47,7 +47,7 @@ struct TileState {
     sums.merge(context);
     const int number = context.lane() % Shape::packs, group = context.lane() / Shape::packs;
     const bool stores = number * Shape::pack < in.value_width;
-    const bool cut = plan.cut_rows.num_partials > 0;
+    const bool cut = plan.split_rows.num_partials > 0;
     for (int i = 0; i < quad_lanes; ++i) {
       const T whole = warp_sum(context, total[i]);
       const std::int32_t row = context.shuffle(lane_row, context.warp() * quad_lanes + i);
@@ -162,7 +162,7 @@ struct AttendTiles {
 /// Writes the rows that tiles have. The widths fit.
 template <typename Queue, typename T>
 void attend_tiles(Queue& queue, const TileView& plan, const AttentionInputs<T>& in, const AttentionOutputs<T>& result) {
-  const auto partials = queue.template scratch<AccumType<T>>(plan.cut_rows.num_partials * in.heads *
+  const auto partials = queue.template scratch<AccumType<T>>(plan.split_rows.num_partials * in.heads *
                                                              (partial_header<T> + in.value_width));
   const auto launch = [&]<typename Shape>(Shape, bool aligned) {
     using Body = AttendTiles<Shape>;
@@ -173,7 +173,7 @@ void attend_tiles(Queue& queue, const TileView& plan, const AttentionInputs<T>& 
                  Body{plan, in, result, partials.data(), aligned});
   };
   with_tile_shape(in, launch, result.out);
-  merge_attention(queue, plan.cut_rows, in, result, partials.data());
+  merge_attention(queue, plan.split_rows, in, result, partials.data());
 }
 
 }  // namespace bough::simt

@@ -257,7 +257,7 @@ struct AttendTilesBackward {
                            std::int64_t head, LaneSums<Shape>& d_queries) const {
     d_queries.merge(context);
     const int number = context.lane() % Shape::packs, group = context.lane() / Shape::packs;
-    const bool cut = plan.cut_rows.num_partials > 0;
+    const bool cut = plan.split_rows.num_partials > 0;
     for (int i = 0; i < quad_lanes; ++i) {
       const std::int32_t row = inputs.row(context, i);
       if (row < 0 || group != i % Shape::groups || number * Shape::pack >= in.width) continue;
@@ -293,7 +293,7 @@ void launch_tiles_backward(Queue& queue, const TileView& plan, std::int64_t tile
 template <typename Queue, typename T>
 void attend_tiles_backward(Queue& queue, const TileView& plan, std::span<const TileBatchView> batches,
                            const AttentionInputs<T>& in, const AttentionGradients<T>& gradients) {
-  const auto partials = queue.template scratch<AccumType<T>>(plan.cut_rows.num_partials * in.heads * in.width);
+  const auto partials = queue.template scratch<AccumType<T>>(plan.split_rows.num_partials * in.heads * in.width);
   std::int64_t most_columns = 0, most_relations = 0;
   for (const TileBatchView& view : batches) {
     most_columns = std::max<std::int64_t>(most_columns, view.batch.column_end - view.batch.column_begin);
@@ -321,17 +321,17 @@ void attend_tiles_backward(Queue& queue, const TileView& plan, std::span<const T
     add(view.columns_by_relation, batch.column_begin, keys.data(), in.width, in.scale, gradients.relations.keys);
     add(view.relations_by_relation, batch.relation_begin, listed.data(), in.width, in.scale, gradients.relations.keys);
   }
-  sum_segments(queue, SumSegments<T>{plan.cut_rows, in.heads, in.width, in.scale, partials.data(), gradients.q});
+  sum_segments(queue, SumSegments<T>{plan.split_rows, in.heads, in.width, in.scale, partials.data(), gradients.q});
 }
 
 /// The same with atomic additions: one pass without collections, whose sums differ by rounding from run to run.
 template <typename Queue, typename T>
 void attend_tiles_backward_atomically(Queue& queue, const TileView& plan, const AttentionInputs<T>& in,
                                       const AttentionGradients<T>& gradients) {
-  const auto partials = queue.template scratch<AccumType<T>>(plan.cut_rows.num_partials * in.heads * in.width);
+  const auto partials = queue.template scratch<AccumType<T>>(plan.split_rows.num_partials * in.heads * in.width);
   launch_tiles_backward(queue, plan, 0, plan.num_tiles, in, gradients, partials.data(),
                         TileAdditions<AccumType<T>>{gradients.k, gradients.v, gradients.relations.keys});
-  sum_segments(queue, SumSegments<T>{plan.cut_rows, in.heads, in.width, in.scale, partials.data(), gradients.q});
+  sum_segments(queue, SumSegments<T>{plan.split_rows, in.heads, in.width, in.scale, partials.data(), gradients.q});
 }
 
 }  // namespace bough::simt

@@ -133,7 +133,7 @@ void* cuda_allocate(int device, std::size_t bytes) {
     memory.taken[address] = pages;
   }
   const emulator::DeviceAccess access(device);
-  std::memset(address, 0xFF, pages);  // what nobody has written is NaN
+  std::memset(address, 0xFF, pages);  // memory that was never written is NaN
   emulator::device_memory_map().add(address, bytes);
   return address;
 }
@@ -201,8 +201,8 @@ struct CudaEvent {
   std::int64_t mark = 0;
 };
 
-// Kernels happen at once, copies of streams as late as anybody allows: whoever forgets to wait for one gets what was
-// there before, and whoever changes pinned memory too early copies the change.
+// Kernels happen at once, copies of streams as late as waits allow: code that forgets to wait for one gets what was
+// there before, and code that changes pinned memory too early copies the change.
 CudaStream* cuda_make_stream(int) { return new CudaStream; }
 void cuda_free_stream(int, CudaStream* stream) noexcept {
   stream->run_to(stream->given);

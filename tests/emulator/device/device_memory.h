@@ -7,7 +7,7 @@
 #include "bough/core/launch_trace.h"
 #include "tests/emulator/engine/memory_map.h"
 
-/// Memory of the emulated GPUs, which only kernels and copies may touch: everybody else who does crashes.
+/// Memory of the emulated GPUs, which only kernels and copies may touch: an access by the host crashes.
 namespace bough::emulator {
 
 inline constexpr int num_devices = 2;

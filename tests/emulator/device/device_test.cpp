@@ -37,7 +37,7 @@ TEST(EmulatedDevice, AFailingLaunchNamesKernelSizesAndShapes) {
               AllOf(HasSubstr("gspmm on cuda:1, 5 blocks of 128 threads"), HasSubstr("float32 [20, 5] on cuda:1")));
 }
 
-TEST(EmulatedDevice, NobodyWaitsForARecordedStepAndItsOptimizer) {
+TEST(EmulatedDevice, TheHostDoesNotWaitForARecordedStepAndItsOptimizer) {
   const Device device = Device::cuda();
   Tensor p = test::random_tensor({40, 40}).to(device).set_requires_grad(true), x = ones({40, 40}).to(device);
   nn::AdamW optimizer({{"p", p}}, {.clip_norm = 1});
@@ -112,7 +112,8 @@ TEST(EmulatedDevice, BuffersGrowAndAreLeftBehindInOrder) {
     EXPECT_EQ(finished(prefetcher).size(), 3u);
     prefetcher.start({arange(7, DType::int32)});
   }
-  EXPECT_EQ(emulator::copies_under_way(), 0) << "memory of copies that nobody took is given back after them";
+  EXPECT_EQ(emulator::copies_under_way(), 0)
+      << "memory of copies whose results were not taken is given back after them";
 }
 
 TEST(EmulatedDevice, TheNextWindowsAreOnTheirWayDuringAStep) {

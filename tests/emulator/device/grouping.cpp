@@ -49,16 +49,16 @@ RowItemCounts count_row_items(Cuda gpu, const std::int64_t* offsets, std::int64_
                               std::int64_t*, std::int64_t*) {
   const emulator::DeviceAccess access(gpu.device);
   const simt::RowItems items = simt::make_row_items({offsets, static_cast<std::size_t>(num_rows) + 1}, segment_edges);
-  return {items.num_partials, static_cast<std::int64_t>(items.cut_rows.size())};
+  return {items.num_partials, static_cast<std::int64_t>(items.split_rows.size())};
 }
 
 void fill_row_items(Cuda gpu, const std::int64_t* offsets, std::int64_t num_rows, std::int64_t segment_edges,
                     const std::int64_t*, const std::int64_t*, const RowItemCounts&, simt::RowItem* items,
-                    simt::CutRow* cut_rows) {
+                    simt::SplitRow* split_rows) {
   const emulator::DeviceAccess access(gpu.device);
   const simt::RowItems made = simt::make_row_items({offsets, static_cast<std::size_t>(num_rows) + 1}, segment_edges);
   std::ranges::copy(made.items, items);
-  std::ranges::copy(made.cut_rows, cut_rows);
+  std::ranges::copy(made.split_rows, split_rows);
 }
 
 template void group_rows(Cuda, const std::int32_t*, std::int64_t, std::int64_t, std::int32_t*, std::int64_t*);

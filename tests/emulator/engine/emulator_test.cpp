@@ -59,9 +59,9 @@ TEST(Emulator, ReducesOverABlockTwiceInTheSameMemory) {
     Queue(order).launch(
         {.name = "blocks", .num_blocks = 2, .block_size = 96, .shared_bytes = simt::block_reduce_bytes<int>()},
         [&](auto& c) {
-          const auto slots = c.template shared<int>(simt::warp_size);
-          EXPECT_EQ(simt::block_reduce(c, slots, c.thread(), mp::Sum{}), 95 * 96 / 2);
-          EXPECT_EQ(simt::block_reduce(c, slots, 1, mp::Sum{}), 96);
+          const auto partials = c.template shared<int>(simt::warp_size);
+          EXPECT_EQ(simt::block_reduce(c, partials, c.thread(), mp::Sum{}), 95 * 96 / 2);
+          EXPECT_EQ(simt::block_reduce(c, partials, 1, mp::Sum{}), 96);
         });
   }
 }

@@ -82,7 +82,7 @@ History& SharedMemory::at(std::int64_t index, const Moment& now, const std::sour
 void SharedMemory::read(std::int64_t index, const Moment& now, const std::source_location& site, std::byte* value) {
   History& element = at(index, now, site);
   if (!element.last_write().happened()) {
-    throw KernelFault(site_name(site), fmt::format("thread {} reads element {} of a shared array that nobody has "
+    throw KernelFault(site_name(site), fmt::format("thread {} reads element {} of a shared array that no thread has "
                                                    "written",
                                                    now.thread, index));
   }

@@ -78,7 +78,7 @@ class SharedMemory {
 };
 
 /// What a launch has done to global memory, by words of 4 bytes and single bytes. No block may touch what another one
-/// writes, and threads of one block only behind a barrier. What is added to atomically may be added to by everybody,
+/// writes, and threads of one block only behind a barrier. What is added to atomically may be added to by every thread,
 /// and accessed in no other way.
 class GlobalAccesses {
  public:

@@ -80,7 +80,7 @@ TEST(EmulatorRules, ReadingWhatAnotherThreadWroteNeedsABarrier) {
   EXPECT_NO_THROW(Queue().launch(launch, body));
   synced = false;
   EXPECT_THAT(fault_of(launch, body, Order::ascending), HasSubstr("without a barrier after thread 0 wrote it"));
-  EXPECT_THAT(fault_of(launch, body, Order::descending), HasSubstr("nobody has written"));
+  EXPECT_THAT(fault_of(launch, body, Order::descending), HasSubstr("no thread has written"));
 }
 
 TEST(EmulatorRules, WritingWhatAnotherThreadMayStillReadNeedsABarrier) {

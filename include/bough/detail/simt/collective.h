@@ -33,14 +33,15 @@ constexpr std::size_t block_reduce_bytes() {
   return shared_bytes<T>(warp_size);
 }
 
-/// Combines one value of each thread. `slots` has one element for each warp; usable again at once.
-template <typename Context, typename T, typename Slots, typename Combine>
-BOUGH_DEVICE T block_reduce(Context& context, const Slots& slots, T value, const Combine& combine) {
+/// Combines one value of each thread. `partials` is shared memory of one element for each warp; it can be used again at
+/// once.
+template <typename Context, typename T, typename Partials, typename Combine>
+BOUGH_DEVICE T block_reduce(Context& context, const Partials& partials, T value, const Combine& combine) {
   value = warp_reduce(context, value, combine);
-  if (context.lane() == 0) slots.set(context.warp(), value);
+  if (context.lane() == 0) partials.set(context.warp(), value);
   context.sync();
-  T total = slots.get(0);
-  for (int warp = 1; warp < context.block_size() / warp_size; ++warp) total = combine(total, slots.get(warp));
+  T total = partials.get(0);
+  for (int warp = 1; warp < context.block_size() / warp_size; ++warp) total = combine(total, partials.get(warp));
   context.sync();
   return total;
 }

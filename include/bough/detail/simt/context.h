@@ -78,6 +78,12 @@ constexpr std::size_t shared_bytes(std::int64_t count) {
 /// Shared memory that every GPU gives a block without a special request.
 inline constexpr std::size_t most_shared_bytes = 48 * 1024;
 
+/// Several numbers that are loaded and stored at once.
+template <typename T, int N>
+struct alignas(sizeof(T) * N) Pack {
+  T values[N];
+};
+
 /// Number of blocks for `count` work items, of which a block takes `per_block`.
 constexpr std::int64_t blocks_for(std::int64_t count, std::int64_t per_block) {
   return (count + per_block - 1) / per_block;

@@ -15,7 +15,7 @@ struct UngroupedEdges {
   std::int64_t num_rows = 0, num_neighbours = 0;
 };
 
-/// One direction of a graph in the memory of a device, with the pieces of work that its kernels take.
+/// One direction of a graph in the memory of a device, with the work items of its kernels.
 class DeviceRows {
  public:
   /// Copies what was grouped on the host.
@@ -29,7 +29,7 @@ class DeviceRows {
   EdgeView edges() const { return edges_; }
 
  private:
-  Tensor offsets_, neighbours_, edge_ids_, types_, items_, cut_rows_;
+  Tensor offsets_, neighbours_, edge_ids_, types_, items_, split_rows_;
   RowItemView rows_;
   EdgeView edges_;
 };

@@ -6,8 +6,8 @@
 #include "bough/detail/simt/message_features.h"
 #include "bough/detail/simt/row_items.h"
 
-/// Messages reduced by row: a warp for each row, its lanes for neighbouring features. Rows with very many edges are cut
-/// into segments, which a second kernel takes together in order.
+/// Messages reduced by row: a warp for each row, its lanes for neighbouring features. Rows with very many edges are
+/// split into segments, which a second kernel takes together in order.
 ///
 /// A message has `features` (MessageFeatures), `bool reads(mp::End) const`, which says whether it needs that number of
 /// an edge, and `T at(context, edge, outer, inner) const`. A reduction is one of bough/mp/functors.h or of the user's
@@ -17,7 +17,7 @@ namespace bough::simt {
 template <typename T>
 struct ReducedRows {
   T* rows = nullptr;
-  std::int32_t* arg_indices = nullptr;  ///< the edge that won, for maximum and minimum; null if nobody asks
+  std::int32_t* arg_indices = nullptr;  ///< argmax or argmin, an edge; null if not wanted
   T empty{};                            ///< for rows without edges
 };
 
@@ -105,7 +105,7 @@ struct ReduceMessages {
   }
 };
 
-/// Takes the segments of cut rows together, in order: a warp for each row.
+/// Takes the segments of split rows together, in order: a warp for each row.
 template <typename T, typename Reduce, bool KeepArg>
 struct MergeSegments {
   static constexpr int block_size = 128;
@@ -119,8 +119,8 @@ struct MergeSegments {
   template <typename Context>
   BOUGH_DEVICE void operator()(Context& context) const {
     const std::int64_t work = warp_number<block_size>(context);
-    if (work >= rows.num_cut_rows) return;
-    const CutRow row = context.load(rows.cut_rows + work);
+    if (work >= rows.num_split_rows) return;
+    const SplitRow row = context.load(rows.split_rows + work);
     const std::int64_t count = context.load(offsets + row.row + 1) - context.load(offsets + row.row);
     for (std::int64_t element = context.lane(); element < width; element += warp_size) {
       Reduced<T> whole = partial(context, row.first_partial, element);
@@ -158,7 +158,7 @@ void reduce_messages(Queue& queue, const ReductionNames& names, const RowItemVie
   using Body = ReduceMessages<T, Message, Reduce, KeepArg>;
   launch_warps(queue, names.reduce, rows.num_items, Body{rows, edges, message, reduce, results, partials});
   using Merge = MergeSegments<T, Reduce, KeepArg>;
-  launch_warps(queue, names.merge, rows.num_cut_rows, Merge{rows, edges.offsets, width, reduce, results, partials});
+  launch_warps(queue, names.merge, rows.num_split_rows, Merge{rows, edges.offsets, width, reduce, results, partials});
 }
 
 }  // namespace bough::simt

@@ -14,8 +14,8 @@ struct alignas(16) RowItem {
   std::int32_t partial = -1;  ///< number of the segment; -1 for a whole row
 };
 
-/// A row that was cut, and the numbers of its segments.
-struct alignas(16) CutRow {
+/// A row that was split, and the numbers of its segments.
+struct alignas(16) SplitRow {
   std::int32_t row = 0;
   std::int32_t first_partial = 0, num_partials = 0;
 };
@@ -23,11 +23,11 @@ struct alignas(16) CutRow {
 /// Depends on the edges only, so that partial results merged in the order of the segments are always the same.
 struct RowItems {
   std::vector<RowItem> items;  ///< segments first, because they are the longest
-  std::vector<CutRow> cut_rows;
+  std::vector<SplitRow> split_rows;
   std::int64_t num_partials = 0;
 };
 
-/// Rows with more than this many edges are cut: enough for many warps, few enough to keep the tail of a launch short.
+/// Rows with more than this many edges are split: enough for many warps, few enough to keep the tail of a launch short.
 inline constexpr std::int64_t default_segment_edges = 256;
 
 /// O(rows + segments). offsets has one entry more than there are rows; rows that are marked as `skipped`, if that is
@@ -39,8 +39,8 @@ RowItems make_row_items(std::span<const std::int64_t> offsets, std::int64_t segm
 struct RowItemView {
   const RowItem* items = nullptr;
   std::int64_t num_items = 0;
-  const CutRow* cut_rows = nullptr;
-  std::int64_t num_cut_rows = 0;
+  const SplitRow* split_rows = nullptr;
+  std::int64_t num_split_rows = 0;
   std::int64_t num_partials = 0;
 };
 

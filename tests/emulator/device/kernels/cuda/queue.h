@@ -1,8 +1,10 @@
 #pragma once
 
 #include <span>
+#include <string_view>
 
 #include "bough/detail/cuda/launch_body.h"
+#include "kernels/backend.h"
 #include "kernels/scratch.h"
 #include "src/core/recording.h"
 
@@ -38,5 +40,11 @@ class Queue {
  private:
   int device_;
 };
+
+template <typename F>
+void on_gpu(std::string_view, Cuda gpu, const F& f) {
+  Queue queue(gpu.device);
+  f(queue);
+}
 
 }  // namespace bough::cuda

@@ -30,7 +30,7 @@ void launch_body(int device, const simt::Launch& launch, const Body& body) {
   observed_launch(observed, LaunchProbe{}, [&] {
     emulator::run_or_record([=] {
       const emulator::DeviceAccess access(device);
-      // One for all launches of a thread: making its fibers is most of a small one. Nobody asks for what they count.
+      // One for all launches of a thread: making its fibers is most of a small one. Its traffic is not read.
       thread_local emulator::Queue queue(emulator::Order::ascending, emulator::Counting::off,
                                          &emulator::device_memory_map());
       queue.launch(launch, body);

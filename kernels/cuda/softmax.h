@@ -1,0 +1,15 @@
+#pragma once
+
+#include "kernels/backend.h"
+#include "kernels/simt/softmax.h"
+
+/// See kernels/simt/softmax.h; pointers are into the memory of the GPU. T: float, double.
+namespace bough {
+
+template <typename T>
+void axis_softmax(Cuda, const simt::AxisSoftmax<T>& lines);
+
+template <typename T>
+void axis_softmax_gradient(Cuda, const simt::AxisSoftmaxGradient<T>& lines);
+
+}  // namespace bough
