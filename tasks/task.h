@@ -9,6 +9,7 @@
 
 #include "bough/core/config.h"
 #include "bough/core/device.h"
+#include "bough/nn/module.h"
 
 /// What the runner asks of a task. A task is one folder (reader, batcher, model assembly, metric) behind this
 /// interface; registry.cpp alone lists them.
@@ -36,30 +37,48 @@ struct RunFacts {
   std::int64_t parameters = 0;
   std::int64_t tokens_per_step = 0;
   double operations_per_step = 0;  ///< floating-point operations of one training step, about
-  double evaluation_steps = 0;     ///< all evaluation together, in training steps, about
+  double validation_steps = 0;     ///< one evaluation on the validation data, in training steps, about
+  double test_steps = 0;           ///< the same on the test data
   std::int64_t memory_bytes = 0;   ///< at the peak, about
 };
 
-/// One model with its data. Everything is a function of the configuration and the number of steps taken, bit for bit
-/// and for any number of threads.
+/// Data held out from training: for watching it, and for the score that decides.
+enum class Split { valid, test };
+
+/// Tensors of one micro-batch: what the model reads and what it should predict.
+using Batch = std::vector<Tensor>;
+
+/// Where a step stands in the course of training; steps count from 1.
+struct StepPosition {
+  std::int64_t step = 1, steps = 1;
+};
+
+/// One model with its data: what the training loop (tasks/training) trains. Everything is a function of the
+/// configuration and the number of the step, bit for bit and for any number of threads.
 class TrainingRun {
  public:
   virtual ~TrainingRun() = default;
 
   virtual RunFacts facts() const = 0;
-  /// One training step, counted from 1. Nothing is updated if its loss is not finite.
-  virtual void step(std::int64_t step) = 0;
-  enum class Losses { known, all };
-  /// Losses of the steps since those of the last call, in order. Where a device computes ahead of the host, it may know
-  /// none of them, unless it is asked for all and waits.
-  virtual std::vector<double> losses(Losses which) = 0;
-  /// Metrics on data held out for watching, and on the data that decides.
-  virtual nlohmann::json validate() = 0;
-  virtual nlohmann::json test() = 0;
+  /// On the device of the run.
+  virtual nn::Module& model() = 0;
+  /// Steps in which the training data is seen about once; at least 1.
+  virtual std::int64_t steps_per_epoch() const = 0;
 
-  /// A checkpoint with everything that the next step depends on, and what the runner wants to keep with it.
-  virtual void save(const std::string& path, std::map<std::string, std::string> notes) = 0;
-  virtual std::map<std::string, std::string> load(const std::string& path) = 0;
+  /// A micro-batch of a step, on the device of the run; part 0 .. train.gradient_accumulation - 1. All parts of a step
+  /// together are what the step has without gradient accumulation. Shapes must not change if steps are captured.
+  virtual Batch batch(std::int64_t step, std::int64_t part) = 0;
+  /// The mean loss of a batch, one element.
+  virtual Tensor loss(const Batch& batch, StepPosition at) = 0;
+  /// What that mean was taken over (targets, sequences), in the same unit for all batches.
+  virtual double count(const Batch& batch) const = 0;
+  /// Whether from this step on loss() depends on nothing but the batch, so that it may be recorded once and replayed.
+  virtual bool can_replay(StepPosition /*at*/) const { return true; }
+
+  /// Metrics by name, the task's metric() among them.
+  virtual nlohmann::json evaluate(Split split) = 0;
+  /// What checkpoints must hold beside the parameters, for programs that use the model.
+  virtual std::map<std::string, std::string> notes() const { return {}; }
 };
 
 /// One run of a sweep, checked: what the tables of the task allow, with defaults filled in.

@@ -6,17 +6,12 @@
 #include <nlohmann/json.hpp>
 #include <numbers>
 #include <set>
-#include <utility>
 
 #include "bough/autograd/autograd.h"
-#include "bough/core/captured_step.h"
 #include "bough/core/errors.h"
 #include "bough/core/random.h"
-#include "bough/nn/checkpoint.h"
 #include "bough/nn/losses.h"
-#include "bough/nn/optimizer.h"
 #include "bough/nn/options_json.h"
-#include "bough/nn/schedule.h"
 #include "bough/ops/arithmetic.h"
 #include "bough/ops/cross_entropy.h"
 #include "tasks/language_model/device_windows.h"
@@ -37,29 +32,31 @@ class CharLmRun : public tasks::TrainingRun {
   CharLmRun(const tasks::RunSettings& settings, const TextSplits& splits);
 
   tasks::RunFacts facts() const override;
-  void step(std::int64_t step) override;
-  std::vector<double> losses(Losses which) override;
-  json validate() override { return {{"valid_bpc", bits_per_character(valid_)}}; }
-  json test() override;
-  void save(const std::string& path, std::map<std::string, std::string> notes) override;
-  std::map<std::string, std::string> load(const std::string& path) override;
+  nn::Module& model() override { return model_; }
+  std::int64_t steps_per_epoch() const override { return windows_.windows().steps_per_epoch(); }
+  tasks::Batch batch(std::int64_t step, std::int64_t part) override;
+  Tensor loss(const tasks::Batch& batch, tasks::StepPosition at) override;
+  double count(const tasks::Batch& batch) const override { return static_cast<double>(batch[1].elements()); }
+  /// Weights of auxiliary losses change from step to step.
+  bool can_replay(tasks::StepPosition at) const override { return !auxiliary_losses(at).active(at.step); }
+  json evaluate(tasks::Split split) override;
+  std::map<std::string, std::string> notes() const override {
+    return {{vocabulary_note, to_hexadecimal(vocabulary_.bytes())}};
+  }
 
  private:
+  /// Of a micro-batch.
   static WindowShape window_shape(const tasks::RunSettings& settings) {
     const std::int64_t length = settings.task.integer("length");
-    return {length, settings.train.integer("tokens_per_batch") / length};
+    return {length,
+            settings.train.integer("tokens_per_batch") / length / settings.train.integer("gradient_accumulation")};
   }
   static EncodedText encoded(const Vocabulary& vocabulary, const std::string& text) {
     return std::make_shared<const std::vector<std::int32_t>>(vocabulary.encode(text));
   }
-  Tensor loss_of(const WindowBatch& batch, std::int64_t step) const;
-  Tensor prediction_loss(const WindowBatch& batch, std::int64_t step) const;
-  void plain_step(const WindowBatch& batch, std::int64_t step);
-  void captured_step(const WindowBatch& batch);
+  nn::AuxiliaryLosses auxiliary_losses(tasks::StepPosition at) const;
+  Tensor prediction_loss(const tasks::Batch& batch, tasks::StepPosition at) const;
   double bits_per_character(const EvaluationWindows& windows);
-  nn::CheckpointParts parts(std::map<std::string, std::string>& notes) {
-    return {.optimizer = &optimizer_, .generator = &default_generator(), .metadata = &notes};
-  }
 
   // Dropout and the first weights draw from the thread's generator: seeded before the model is made.
   struct Seeded {
@@ -77,15 +74,6 @@ class CharLmRun : public tasks::TrainingRun {
   CharacterModel model_;
   DeviceWindows windows_;
   EvaluationWindows valid_, test_;
-  nn::AdamW optimizer_;
-  nn::Schedule rate_;
-  nn::AuxiliaryLosses auxiliary_;
-  WindowBatch captured_batch_;  ///< what the captured step reads
-  std::unique_ptr<CapturedStep> captured_;
-  /// Losses that nobody has asked for, in order; those of captured steps, which the host has not seen, come last.
-  std::vector<double> seen_losses_;
-  std::vector<Tensor> unseen_losses_;
-  Tensor last_norm_;  ///< of gradients in the last captured step
 };
 
 CharLmRun::CharLmRun(const tasks::RunSettings& settings, const TextSplits& splits)
@@ -100,24 +88,13 @@ CharLmRun::CharLmRun(const tasks::RunSettings& settings, const TextSplits& split
           character_model_options(settings.model, vocabulary_.size(),
                                   {generator_->num_relations(shape_.length), graph_.stages(), graph_.soft_span()})),
       model_(model_options_),
-      windows_({encoded(vocabulary_, splits.train), shape_, static_cast<std::uint64_t>(train_.integer("seed"))},
+      windows_({encoded(vocabulary_, splits.train), shape_, static_cast<std::uint64_t>(train_.integer("seed")),
+                train_.integer("gradient_accumulation")},
                device_),
       valid_(encoded(vocabulary_, splits.valid), shape_),
-      test_(encoded(vocabulary_, splits.test), shape_),
-      optimizer_((model_.to(device_), model_.named_parameters()), {.learning_rate = train_.number("learning_rate"),
-                                                                   .beta1 = train_.number("beta1"),
-                                                                   .beta2 = train_.number("beta2"),
-                                                                   .epsilon = train_.number("epsilon"),
-                                                                   .weight_decay = train_.number("weight_decay"),
-                                                                   .clip_norm = train_.number("clip")}),
-      rate_(nn::warmup_cosine({.rate = train_.number("learning_rate"),
-                               .warmup = std::min(train_.integer("warmup"), train_.integer("steps")),
-                               .steps = train_.integer("steps"),
-                               .final_fraction = train_.number("final_fraction")})),
-      auxiliary_({.layers = model_options_.layers,
-                  .steps = train_.integer("steps"),
-                  .weight = train_.number("auxiliary_weight"),
-                  .until = train_.number("auxiliary_until")}) {}
+      test_(encoded(vocabulary_, splits.test), shape_) {
+  model_.to(device_);
+}
 
 tasks::RunFacts CharLmRun::facts() const {
   const auto& layer = model_options_.layer;
@@ -138,96 +115,59 @@ tasks::RunFacts CharLmRun::facts() const {
   const double activations =
       nodes * dim + layers_at_once * nodes * (few ? 5 * dim : 7 * dim + 2 * hidden) + 2 * tokens * vocabulary;
   const auto parameters = model_.parameter_count();
-
-  const std::int64_t every =
-      train_.optional_integer("evaluate_every").value_or(std::max<std::int64_t>(1, train_.integer("steps") / 10));
-  const double looks = static_cast<double>(train_.integer("steps") / every);
-  const double batches = looks * static_cast<double>(valid_.num_batches()) + static_cast<double>(test_.num_batches());
+  const std::int64_t parts = train_.integer("gradient_accumulation");
+  const double forward_passes_of_a_step = 3 * static_cast<double>(parts);
   return {.attention_degree = graph_.attention_degree(),
           .num_nodes = graph_.num_nodes(),
           .num_edges = graph_.num_edges(),
           .length = shape_.length,
           .parameters = parameters,
-          .tokens_per_step = shape_.tokens(),
-          .operations_per_step = (checkpointed ? 4 : 3) * forward,
-          .evaluation_steps = batches / 3,
+          .tokens_per_step = shape_.tokens() * parts,
+          .operations_per_step = (checkpointed ? 4 : 3) * forward * static_cast<double>(parts),
+          .validation_steps = static_cast<double>(valid_.num_batches()) / forward_passes_of_a_step,
+          .test_steps = static_cast<double>(test_.num_batches()) / forward_passes_of_a_step,
           .memory_bytes = static_cast<std::int64_t>(4 * activations) + 16 * parameters};
 }
 
-json CharLmRun::test() {
+tasks::Batch CharLmRun::batch(std::int64_t step, std::int64_t part) {
+  const WindowBatch batch = windows_.batch(step, part);
+  return {batch.inputs, batch.targets};
+}
+
+Tensor CharLmRun::loss(const tasks::Batch& batch, tasks::StepPosition at) {
+  const Tensor loss = prediction_loss(batch, at);
+  const double weight = train_.number("span_weight");
+  if (!model_options_.layer.soft_span || weight == 0) return loss;
+  return loss + model_.transformer().span_penalty() * weight;
+}
+
+nn::AuxiliaryLosses CharLmRun::auxiliary_losses(tasks::StepPosition at) const {
+  return nn::AuxiliaryLosses({.layers = model_options_.layers,
+                              .steps = at.steps,
+                              .weight = train_.number("auxiliary_weight"),
+                              .until = train_.number("auxiliary_until")});
+}
+
+Tensor CharLmRun::prediction_loss(const tasks::Batch& batch, tasks::StepPosition at) const {
+  const nn::AuxiliaryLosses auxiliary = auxiliary_losses(at);
+  const Tensor &inputs = batch[0], &targets = batch[1];
+  if (!auxiliary.active(at.step)) return cross_entropy(model_.forward(graph_, inputs), targets);
+  const std::vector<Tensor> scores = model_.forward_every_layer(graph_, inputs);
+  std::vector<Tensor> losses;
+  for (const Tensor& layer : scores) losses.push_back(cross_entropy(layer, targets));
+  const Tensor main = losses.back();
+  losses.pop_back();
+  return auxiliary.total(main, losses, at.step);
+}
+
+json CharLmRun::evaluate(tasks::Split split) {
+  if (split == tasks::Split::valid) return {{"bpc", bits_per_character(valid_)}};
   json metrics = {{"bpc", bits_per_character(test_)}};
   if (!model_options_.layer.soft_span) return metrics;
   for (std::int64_t layer = 0; layer < model_options_.layers; ++layer) {
     metrics["spans"].push_back(model_.transformer().layer(layer).attention.spans());
   }
   return metrics;
-}
-
-Tensor CharLmRun::loss_of(const WindowBatch& batch, std::int64_t step) const {
-  const Tensor loss = prediction_loss(batch, step);
-  const double weight = train_.number("span_weight");
-  if (!model_options_.layer.soft_span || weight == 0) return loss;
-  return loss + model_.transformer().span_penalty() * weight;
-}
-
-Tensor CharLmRun::prediction_loss(const WindowBatch& batch, std::int64_t step) const {
-  if (!auxiliary_.active(step)) return cross_entropy(model_.forward(graph_, batch.inputs), batch.targets);
-  const std::vector<Tensor> scores = model_.forward_every_layer(graph_, batch.inputs);
-  std::vector<Tensor> losses;
-  for (const Tensor& layer : scores) losses.push_back(cross_entropy(layer, batch.targets));
-  const Tensor main = losses.back();
-  losses.pop_back();
-  return auxiliary_.total(main, losses, step);
-}
-
-void CharLmRun::plain_step(const WindowBatch& batch, std::int64_t step) {
-  const Tensor loss = loss_of(batch, step);
-  const double value = loss.item<double>();
-  for (const double before : losses(Losses::all)) seen_losses_.push_back(before);
-  seen_losses_.push_back(value);
-  if (!std::isfinite(value)) return;
-  loss.backward();
-  optimizer_.step();
-  optimizer_.clear_grad();
-}
-
-/// One launch on a GPU, for which the host does not wait.
-void CharLmRun::captured_step(const WindowBatch& batch) {
-  if (captured_ == nullptr) {
-    captured_batch_ = {empty_like(batch.inputs), empty_like(batch.targets)};
-    const auto step = [this] {
-      const Tensor loss = loss_of(captured_batch_, train_.integer("steps"));
-      loss.backward();
-      const Tensor norm = optimizer_.enqueue_step();
-      optimizer_.clear_grad();
-      return std::vector{loss, norm};
-    };
-    captured_ = std::make_unique<CapturedStep>(device_, step);
-  }
-  captured_batch_.inputs.assign(batch.inputs);
-  captured_batch_.targets.assign(batch.targets);
-  const std::vector<Tensor>& results = captured_->run();
-  unseen_losses_.push_back(results[0].clone());
-  last_norm_ = results[1];
-}
-
-void CharLmRun::step(std::int64_t step) {
-  const WindowBatch batch = windows_.batch(step);
-  optimizer_.set_learning_rate(rate_(step));
-  // Weights of auxiliary losses change from step to step.
-  if (train_.boolean("captured") && !auxiliary_.active(step)) return captured_step(batch);
-  plain_step(batch, step);
-}
-
-std::vector<double> CharLmRun::losses(Losses which) {
-  std::vector<double> result = std::exchange(seen_losses_, {});
-  if (which == Losses::known || unseen_losses_.empty()) return result;
-  for (const Tensor& loss : std::exchange(unseen_losses_, {})) result.push_back(loss.item<double>());
-  const double norm = last_norm_.item<double>();
-  if (std::isfinite(result.back()) && !std::isfinite(norm)) {
-    throw Error("train", fmt::format("the norm of the gradients is {}; a lower learning rate or clipping helps", norm));
-  }
-  return result;
 }
 
 double CharLmRun::bits_per_character(const EvaluationWindows& windows) {
@@ -242,17 +182,6 @@ double CharLmRun::bits_per_character(const EvaluationWindows& windows) {
   }
   model_.train();
   return nats / std::numbers::ln2 / static_cast<double>(windows.scored());
-}
-
-void CharLmRun::save(const std::string& path, std::map<std::string, std::string> notes) {
-  notes[vocabulary_note] = to_hexadecimal(vocabulary_.bytes());
-  nn::save_checkpoint(path, model_, parts(notes));
-}
-
-std::map<std::string, std::string> CharLmRun::load(const std::string& path) {
-  std::map<std::string, std::string> notes;
-  nn::load_checkpoint(path, model_, parts(notes));
-  return notes;
 }
 
 /// Says which part of the text is too short, and what decides how long it is.
@@ -312,7 +241,7 @@ class CharLmTask : public tasks::Task {
 
   std::vector<Parameter> train_parameters() const override {
     return {
-        integer_parameter("tokens_per_batch", "tokens of one step, in sequences of the task's length",
+        integer_parameter("tokens_per_batch", "tokens of one step, in windows of the task's length",
                           {.initial = 8192, .smallest = 1}),
         number_parameter("span_weight",
                          "what each character that the heads of an adaptive_span graph reach, on average, adds to the "
@@ -336,6 +265,12 @@ class CharLmTask : public tasks::Task {
     if (batch < length) {
       throw ConfigError("train", fmt::format("tokens_per_batch must be at least one window of task.length = {}, not {}",
                                              length, batch));
+    }
+    const std::int64_t parts = settings.train.integer("gradient_accumulation");
+    if (batch / length % parts != 0) {
+      throw ConfigError("train", fmt::format("tokens_per_batch = {} are {} windows of task.length = {}, which "
+                                             "gradient_accumulation = {} does not divide",
+                                             batch, batch / length, length, parts));
     }
     const std::int64_t dim = settings.model.integer("dim"), heads = settings.model.integer("heads");
     if (dim % heads != 0) {

@@ -33,18 +33,23 @@ void copy_window(const std::vector<std::int32_t>& text, std::int64_t begin, std:
 
 }  // namespace
 
-TrainingWindows::TrainingWindows(EncodedText text, WindowShape shape, std::uint64_t seed)
-    : text_(std::move(text)), shape_(shape), seed_(seed) {
+TrainingWindows::TrainingWindows(EncodedText text, WindowShape shape, std::uint64_t seed, std::int64_t parts)
+    : text_(std::move(text)), shape_(shape), seed_(seed), parts_(parts) {
   require_longer_than_a_window(text_, shape_);
 }
 
-WindowBatch TrainingWindows::batch(std::int64_t step) const {
+std::int64_t TrainingWindows::steps_per_epoch() const {
+  const std::int64_t tokens = shape_.tokens() * parts_;
+  return (static_cast<std::int64_t>(text_->size()) + tokens - 1) / tokens;
+}
+
+WindowBatch TrainingWindows::batch(std::int64_t step, std::int64_t part) const {
   // The default generator counts its streams from 0 and will not get this far.
   const RandomStream random{seed_, (std::uint64_t{1} << 63) + static_cast<std::uint64_t>(step)};
   const auto places = static_cast<std::uint64_t>(text_->size()) - static_cast<std::uint64_t>(shape_.length);
   WindowBatch batch = empty_batch(shape_);
   for (std::int64_t i = 0; i < shape_.count; ++i) {
-    const auto bits = random.block(static_cast<std::uint64_t>(i));
+    const auto bits = random.block(static_cast<std::uint64_t>(part * shape_.count + i));
     const std::uint64_t begin = (std::uint64_t{bits[0]} << 32 | bits[1]) % places;
     copy_window(*text_, static_cast<std::int64_t>(begin), shape_.length, i * shape_.length, batch);
   }

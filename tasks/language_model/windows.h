@@ -29,14 +29,20 @@ inline constexpr std::int64_t not_scored = -100;
 /// state to see the same text.
 class TrainingWindows {
  public:
-  /// ConfigError if the text is not longer than a window.
-  TrainingWindows(EncodedText text, WindowShape shape, std::uint64_t seed);
-  WindowBatch batch(std::int64_t step) const;
+  /// `shape` is that of one part of a step, which has `parts` of them: together the windows of a step with one part
+  /// that is as large. ConfigError if the text is not longer than a window.
+  TrainingWindows(EncodedText text, WindowShape shape, std::uint64_t seed, std::int64_t parts = 1);
+  /// part: 0 .. parts - 1.
+  WindowBatch batch(std::int64_t step, std::int64_t part = 0) const;
+  std::int64_t parts() const { return parts_; }
+  /// In which as many characters are read as the text has.
+  std::int64_t steps_per_epoch() const;
 
  private:
   EncodedText text_;
   WindowShape shape_;
   std::uint64_t seed_;
+  std::int64_t parts_;
 };
 
 /// Windows that overlap by half, of which the second half is scored given the first: every character after the first

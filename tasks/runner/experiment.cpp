@@ -141,7 +141,7 @@ json config_of(const Settings& all) {
   return {{"task", all.json("task")},
           {"model", all.json("model")},
           {"graph", all.json("graph")},
-          {"train", all.json("train")}};
+          {"train", training::with_default_steps(all.json("train"))}};
 }
 
 PlannedRun check_run(const ParameterTable& table, const tasks::Task& task, const json& source,
@@ -154,6 +154,7 @@ PlannedRun check_run(const ParameterTable& table, const tasks::Task& task, const
                  .config = config_of(all),
                  .settings = {},
                  .checked = settings_of(config_of(all), options.data_folders, options.device)};
+  training::check_training(run.checked.train);
   task.check(run.checked);
   return run;
 }

@@ -21,26 +21,6 @@ RunStatus status_from(const std::string& text) {
   throw IoError("results", fmt::format("a run has the status '{}', which is none", text));
 }
 
-ordered_json to_json(const CurvePoint& point) {
-  ordered_json entry = {{"step", point.step}, {"loss", point.loss}, {"seconds", point.seconds}};
-  if (!point.metrics.is_null()) entry.update(ordered_json(point.metrics));
-  return entry;
-}
-
-/// Null stands for a number that was not finite.
-double number_in(const json& entry, const char* key) {
-  const json& value = entry.at(key);
-  return value.is_null() ? std::numeric_limits<double>::quiet_NaN() : value.get<double>();
-}
-
-CurvePoint curve_point_from(const json& entry) {
-  CurvePoint point{.step = entry.at("step"), .loss = number_in(entry, "loss"), .seconds = number_in(entry, "seconds")};
-  json metrics = entry;
-  for (const char* key : {"step", "loss", "seconds"}) metrics.erase(key);
-  if (!metrics.empty()) point.metrics = metrics;
-  return point;
-}
-
 const json& object_in(const json& entry, const char* key) {
   const json& value = entry.at(key);
   if (!value.is_object())
@@ -80,6 +60,8 @@ ordered_json to_json(const RunResult& result) {
                 {"length", result.facts.length},
                 {"parameters", result.facts.parameters},
                 {"metrics", result.metrics},
+                {"best_step", result.best_step ? json(*result.best_step) : json()},
+                {"last_metrics", result.last_metrics},
                 {"train_seconds", result.train_seconds},
                 {"tokens_per_second", result.tokens_per_second},
                 {"peak_memory_bytes", result.peak_memory_bytes},
@@ -105,14 +87,19 @@ RunResult run_result_from(const json& entry) {
                                .parameters = entry.at("parameters")},
                      .steps_done = entry.at("steps"),
                      .metrics = object_in(entry, "metrics"),
+                     .best_step = {},
+                     .last_metrics = entry.value("last_metrics", json::object()),
                      .curve = {},
                      .train_seconds = entry.at("train_seconds"),
                      .tokens_per_second = entry.at("tokens_per_second"),
                      .peak_memory_bytes = entry.at("peak_memory_bytes")};
+    // Results of earlier versions have neither.
+    if (const json best = entry.value("best_step", json()); !best.is_null())
+      result.best_step = best.get<std::int64_t>();
     for (const char* key : {"graph", "train"}) {
       if (result.config.contains(key)) object_in(result.config, key);
     }
-    for (const json& point : entry.at("curve")) result.curve.push_back(curve_point_from(point));
+    for (const json& point : entry.at("curve")) result.curve.push_back(training::curve_point_from(point));
     return result;
   } catch (const json::exception& error) {
     throw IoError("results", fmt::format("a run is not as it was written: {}", error.what()));

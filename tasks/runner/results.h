@@ -1,28 +1,22 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "tasks/runner/experiment.h"
+#include "tasks/training/training_loop.h"
 
 namespace bough::runner {
 
 using tasks::Bound;
 using tasks::Metric;
 using tasks::RunFacts;
+using training::CurvePoint;
 
 enum class RunStatus { running, done, failed };
 const char* to_string(RunStatus status);
-
-/// A look at a run while it learned.
-struct CurvePoint {
-  std::int64_t step = 0;
-  double loss = 0;                   ///< mean since the point before
-  nlohmann::json metrics = nullptr;  ///< on the validation data
-  double seconds = 0;                ///< of training so far
-  bool operator==(const CurvePoint&) const = default;
-};
 
 /// What results.json says of one run.
 struct RunResult {
@@ -32,7 +26,10 @@ struct RunResult {
   std::string error = {};
   RunFacts facts = {};
   std::int64_t steps_done = 0;
+  /// Of the parameters that were best on the validation data, at best_step; those after the last step beside it.
   nlohmann::json metrics = nlohmann::json::object();
+  std::optional<std::int64_t> best_step = {};
+  nlohmann::json last_metrics = nlohmann::json::object();
   std::vector<CurvePoint> curve = {};
   double train_seconds = 0;  ///< without evaluation
   double tokens_per_second = 0;

@@ -122,6 +122,7 @@ void Sweep::run_here(const std::vector<const RunPlan*>& plans) {
          .run = plan->run,
          .folder = folder_of(plan->run->name),
          .resume = options_.resume,
+         .should_stop = interrupted,
          .on_progress = [&](const RunProgress& progress) { observer_.on_progress(plan->run->name, progress); }}));
   }
 }
@@ -245,6 +246,7 @@ int serve_worker() {
                  .run = &run,
                  .folder = request.at("folder"),
                  .resume = request.at("resume"),
+                 .should_stop = interrupted,
                  .on_progress = [&](const RunProgress& progress) { say("progress", to_json(progress)); }});
   say("result", to_json(result));
   return result.status == RunStatus::failed ? 1 : 0;

@@ -8,6 +8,7 @@
 #include "bough/core/parallel.h"
 #include "bough/ops/matmul.h"
 #include "tasks/machine.h"
+#include "tasks/training/training_options.h"
 
 namespace bough::runner {
 namespace {
@@ -57,10 +58,16 @@ std::vector<RunPlan> plan_runs(const Experiment& experiment) {
     }
     plan_of[key] = plans.size();
     try {
-      plan.facts = experiment.task->start(run.checked)->facts();
+      const auto started = experiment.task->start(run.checked);
+      plan.facts = started->facts();
+      const training::TrainingOptions options =
+          training::training_options(run.checked.train, started->steps_per_epoch());
       const std::int64_t width = run.checked.model.integer("dim");
       if (!speed_of_width.contains(width)) speed_of_width[width] = measure_product_speed(width);
-      const double steps = static_cast<double>(run.checked.train.integer("steps")) + plan.facts.evaluation_steps;
+      const auto evaluations = static_cast<double>(options.steps / options.evaluate_every);
+      // Usually the last parameters are the best ones; otherwise both are tested.
+      const double steps =
+          static_cast<double>(options.steps) + evaluations * plan.facts.validation_steps + plan.facts.test_steps;
       plan.seconds = steps * plan.facts.operations_per_step / (share_of_product_speed * speed_of_width[width]);
     } catch (const std::exception& error) {
       plan.error = error.what();

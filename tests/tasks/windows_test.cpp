@@ -59,6 +59,21 @@ TEST(TrainingWindows, DependOnSeedAndStepAndReachBothEndsOfTheText) {
   EXPECT_EQ(begins.rbegin()->first, 3);  // the character after the window is the last of the text
 }
 
+TEST(TrainingWindows, PartsOfAStepAreTogetherTheWindowsOfTheWholeStep) {
+  std::vector<std::int32_t> ids(100);
+  for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<std::int32_t>(i);
+  const auto text = std::make_shared<const std::vector<std::int32_t>>(ids);
+  const TrainingWindows whole(text, {.length = 5, .count = 6}, 1), parts(text, {.length = 5, .count = 2}, 1, 3);
+  std::vector<std::int32_t> together;
+  for (std::int64_t part = 0; part < 3; ++part) {
+    const std::vector<std::int32_t> inputs = parts.batch(4, part).inputs.to_vector<std::int32_t>();
+    together.insert(together.end(), inputs.begin(), inputs.end());
+  }
+  EXPECT_EQ(together, whole.batch(4).inputs.to_vector<std::int32_t>());
+  EXPECT_EQ(whole.steps_per_epoch(), 4);
+  EXPECT_EQ(parts.steps_per_epoch(), 4);
+}
+
 TEST(TrainingWindows, RefuseATextThatIsNotLongerThanAWindow) {
   EXPECT_THROW(TrainingWindows(counting(8), {.length = 8, .count = 1}, 1), ConfigError);
   EXPECT_THROW(EvaluationWindows(counting(8), {.length = 8, .count = 1}), ConfigError);

@@ -106,6 +106,8 @@ void add_generate_command(Commands& commands) {
   command.add_option("checkpoint", given->checkpoint, "A checkpoint, or the folder of a run (DIR/runs/NAME)")
       ->type_name("FILE")
       ->required();
+  command.add_flag("--last", given->last,
+                   "Of a run's folder the parameters after its last step, not those that were best on validation data");
   command.add_option("--prompt", given->options.prompt, "What the text begins with")->type_name("TEXT");
   command.add_option("--count", given->options.count, "Characters to add")
       ->type_name("N")

@@ -30,6 +30,7 @@ void run_compare(const CompareCommand& command);
 
 struct GenerateCommand {
   std::string checkpoint;
+  bool last = false;
   std::vector<std::string> plugins;
   std::string device = "cpu";
   GenerateOptions options;

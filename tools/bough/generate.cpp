@@ -6,14 +6,16 @@
 #include <filesystem>
 
 #include "bough/graph/plugin.h"
-#include "tasks/runner/train_run.h"
+#include "tasks/training/training_loop.h"
 #include "tools/bough/commands.h"
 
 namespace bough::cli {
 void run_generate(GenerateCommand command) {
   for (const std::string& library : command.plugins) load_plugin(library);
   if (std::filesystem::is_directory(command.checkpoint)) {
-    command.checkpoint = (std::filesystem::path(command.checkpoint) / runner::checkpoint_file).string();
+    const std::filesystem::path folder = command.checkpoint;
+    const bool best = !command.last && std::filesystem::exists(folder / training::best_file);
+    command.checkpoint = (folder / (best ? training::best_file : training::checkpoint_file)).string();
   }
   command.options.device = parse_device(command.device);
   fmt::print("{}", command.options.prompt);

@@ -10,15 +10,22 @@ using Schedule = std::function<double(std::int64_t step)>;
 
 Schedule constant_rate(double rate);
 
-/// Rises linearly to `rate` over `warmup` steps, then follows half a cosine down to rate * final_fraction at `steps`
-/// and stays there.
-struct WarmupCosineOptions {
+/// Rises linearly to `rate` over `warmup` steps and stays there.
+Schedule warmup_constant(double rate, std::int64_t warmup);
+
+/// Rises linearly to `rate` over `warmup` steps, then falls to rate * final_fraction at `steps` and stays there.
+struct WarmupDecayOptions {
   double rate = 1e-3;
   std::int64_t warmup = 0;
   std::int64_t steps = 1;
   double final_fraction = 0;
 };
-Schedule warmup_cosine(const WarmupCosineOptions& options);
+/// Falls along half a cosine.
+Schedule warmup_cosine(const WarmupDecayOptions& options);
+/// Falls in a straight line.
+Schedule warmup_linear(const WarmupDecayOptions& options);
+/// Falls by the same factor each step; final_fraction must be above 0.
+Schedule warmup_exponential(const WarmupDecayOptions& options);
 
 /// factor * dim^-0.5 * min(step^-0.5, step * warmup^-1.5), the schedule of the first Transformer.
 struct NoamOptions {

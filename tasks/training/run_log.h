@@ -5,7 +5,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-namespace bough::runner {
+namespace bough::training {
 
 /// A file of JSON objects, one a line, flushed after each: what a crash leaves is whole lines.
 class RunLog {
@@ -24,4 +24,4 @@ class RunLog {
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_;
 };
 
-}  // namespace bough::runner
+}  // namespace bough::training

@@ -1,4 +1,4 @@
-#include "tasks/runner/run_log.h"
+#include "tasks/training/run_log.h"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 #include "bough/core/errors.h"
 #include "src/core/files.h"
 
-namespace bough::runner {
+namespace bough::training {
 
 RunLog::RunLog(std::string path, const char* mode)
     : path_(std::move(path)), file_(std::fopen(path_.c_str(), mode), std::fclose) {
@@ -40,4 +40,4 @@ void RunLog::write(const nlohmann::ordered_json& record) {
   }
 }
 
-}  // namespace bough::runner
+}  // namespace bough::training

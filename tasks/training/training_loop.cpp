@@ -1,0 +1,254 @@
+#include "tasks/training/training_loop.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+
+#include "bough/core/errors.h"
+#include "bough/core/json.h"
+#include "bough/core/memory.h"
+
+namespace bough::training {
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+constexpr const char* state_note = "bough:run";
+
+template <typename Start>
+double seconds_since(Start start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+/// A model whose weights have overflowed can still have had a finite loss in its last step.
+json finite(json metrics, std::int64_t step) {
+  for (const auto& [name, value] : metrics.items()) {
+    if (value.is_number() && !std::isfinite(value.get<double>())) {
+      throw Error("train", fmt::format("{} after step {} is {}; a lower learning rate may help", name, step,
+                                       value.get<double>()));
+    }
+  }
+  return metrics;
+}
+
+/// Null stands for a number that was not finite.
+double number_in(const json& entry, const char* key) {
+  const json& value = entry.at(key);
+  return value.is_null() ? std::numeric_limits<double>::quiet_NaN() : value.get<double>();
+}
+
+json to_json(const TrainingOutcome& outcome) {
+  json curve = json::array();
+  for (const CurvePoint& point : outcome.curve) curve.push_back(json(to_json(point)));
+  return {{"steps_done", outcome.steps_done},
+          {"curve", curve},
+          {"train_seconds", outcome.train_seconds},
+          {"tokens_per_second", outcome.tokens_per_second},
+          {"peak_memory_bytes", outcome.peak_memory_bytes}};
+}
+
+TrainingOutcome outcome_from(const json& entry) {
+  TrainingOutcome outcome;
+  outcome.steps_done = entry.at("steps_done");
+  outcome.train_seconds = entry.at("train_seconds");
+  outcome.tokens_per_second = entry.at("tokens_per_second");
+  outcome.peak_memory_bytes = entry.at("peak_memory_bytes");
+  for (const json& point : entry.at("curve")) outcome.curve.push_back(curve_point_from(point));
+  return outcome;
+}
+
+}  // namespace
+
+ordered_json to_json(const CurvePoint& point) {
+  ordered_json entry = {{"step", point.step}, {"loss", point.loss}, {"seconds", point.seconds}};
+  if (!point.metrics.is_null()) entry.update(ordered_json(point.metrics));
+  return entry;
+}
+
+CurvePoint curve_point_from(const json& entry) {
+  CurvePoint point{.step = entry.at("step"), .loss = number_in(entry, "loss"), .seconds = number_in(entry, "seconds")};
+  json metrics = entry;
+  for (const char* key : {"step", "loss", "seconds"}) metrics.erase(key);
+  if (!metrics.empty()) point.metrics = metrics;
+  return point;
+}
+
+TrainingLoop::TrainingLoop(tasks::TrainingRun& run, LoopRequest request)
+    : run_(run),
+      request_(std::move(request)),
+      facts_(run.facts()),
+      options_(training_options(request_.train, run.steps_per_epoch())),
+      trainer_(run, request_.train, options_, request_.device),
+      early_stopping_(request_.metric.lower_is_better, options_.patience) {}
+
+std::string TrainingLoop::path_of(const char* file) const {
+  return (std::filesystem::path(request_.folder) / file).string();
+}
+
+void TrainingLoop::run() {
+  const bool resumed = request_.resume && std::filesystem::exists(path_of(checkpoint_file));
+  if (resumed) restore();
+  open_log(resumed);
+  while (!is_over() && !request_.should_stop()) take_step();
+  add_losses(outcome_.steps_done, trainer_.losses(Trainer::Losses::all));
+  outcome_.peak_memory_bytes = std::max(outcome_.peak_memory_bytes, memory_statistics(request_.device).bytes_peak);
+  if (!is_over()) return save();
+  finish();
+}
+
+void TrainingLoop::take_step() {
+  const std::int64_t step = outcome_.steps_done + 1;
+  const bool save_now = seconds_since(last_save_) >= options_.checkpoint_seconds;
+  const auto start = Clock::now();
+  trainer_.step(step);
+  // The first one too, so that progress has something to tell.
+  const bool all = save_now || record_due(step) || steps_here_ == 0;
+  add_losses(step, trainer_.losses(all ? Trainer::Losses::all : Trainer::Losses::known));
+  const double seconds = seconds_since(start);
+  outcome_.steps_done = step;
+  outcome_.train_seconds += seconds;
+  seconds_here_ += seconds;
+  ++steps_here_;
+  note_step();
+  report_progress(is_over());
+  if (save_now) save();
+}
+
+/// Tests the best parameters and the last ones, which are often the same.
+void TrainingLoop::finish() {
+  const std::int64_t last = outcome_.steps_done, best = early_stopping_.best_step().value_or(last);
+  json last_metrics = metrics_at(last);
+  last_metrics.update(trainer_.evaluate(tasks::Split::test));
+  outcome_.last_metrics = finite(std::move(last_metrics), last);
+  outcome_.metrics = outcome_.last_metrics;
+  outcome_.best_step = best;
+  if (best != last) {
+    json metrics = metrics_at(best);
+    metrics.update(trainer_.evaluate_saved(path_of(best_file), tasks::Split::test));
+    outcome_.metrics = finite(std::move(metrics), best);
+  }
+  outcome_.finished = true;
+  save();
+  log_->write({{"step", last},
+               {"done", true},
+               {"metrics", outcome_.metrics},
+               {"best_step", best},
+               {"last_metrics", outcome_.last_metrics},
+               {"seconds", outcome_.train_seconds}});
+}
+
+json TrainingLoop::metrics_at(std::int64_t step) const {
+  const auto point = std::ranges::find(outcome_.curve, step, &CurvePoint::step);
+  return point == outcome_.curve.end() || point->metrics.is_null() ? json::object() : point->metrics;
+}
+
+void TrainingLoop::open_log(bool resumed) {
+  const std::string path = path_of("log.jsonl");
+  log_.emplace(resumed ? RunLog::resume(path, outcome_.steps_done) : RunLog::start(path));
+  if (resumed) {
+    log_->write({{"step", outcome_.steps_done}, {"resumed", true}});
+  } else {
+    log_->write({{"run", request_.name},
+                 {"config", request_.config},
+                 {"attention_degree", facts_.attention_degree},
+                 {"parameters", facts_.parameters}});
+  }
+}
+
+/// Of the steps up to the last one.
+void TrainingLoop::add_losses(std::int64_t last_step, const std::vector<double>& losses) {
+  std::int64_t step = last_step - static_cast<std::int64_t>(losses.size());
+  for (const double loss : losses) {
+    ++step;
+    if (!std::isfinite(loss)) {
+      throw Error("train", fmt::format("the loss of step {} is {}; a lower learning rate may help", step, loss));
+    }
+    loss_sum_ += loss;
+    ++loss_count_;
+  }
+}
+
+void TrainingLoop::note_step() {
+  outcome_.tokens_per_second =
+      static_cast<double>(facts_.tokens_per_step) * static_cast<double>(outcome_.steps_done) / outcome_.train_seconds;
+  if (!record_due(outcome_.steps_done)) return;
+  last_loss_ = loss_sum_ / static_cast<double>(loss_count_);
+  loss_sum_ = 0;
+  loss_count_ = 0;
+  CurvePoint point{.step = outcome_.steps_done, .loss = last_loss_, .seconds = outcome_.train_seconds};
+  if (evaluation_due(outcome_.steps_done)) point.metrics = evaluate();
+  ordered_json record = to_json(point);
+  record["tokens_per_second"] = outcome_.tokens_per_second;
+  log_->write(record);
+  outcome_.curve.push_back(std::move(point));
+}
+
+/// Metrics on the validation data; what is better than all before goes to best.safetensors.
+json TrainingLoop::evaluate() {
+  const auto start = Clock::now();
+  const std::int64_t step = outcome_.steps_done;
+  trainer_.note_evaluation();
+  json metrics = json::object();
+  const json plain = trainer_.evaluate(tasks::Split::valid);
+  for (const auto& [name, value] : plain.items()) metrics["valid_" + name] = value;
+  metrics = finite(std::move(metrics), step);
+  metric_ = plain.at(request_.metric.name);
+  if (early_stopping_.add(step, metric_)) {
+    trainer_.save_evaluated(path_of(best_file), {{"config", request_.config.dump()}, {"step", std::to_string(step)}});
+  }
+  evaluation_seconds_ += seconds_since(start);
+  return metrics;
+}
+
+void TrainingLoop::report_progress(bool now) {
+  if (!now && seconds_since(last_report_) < 0.5) return;
+  last_report_ = Clock::now();
+  const double per_step = (seconds_here_ + evaluation_seconds_) / static_cast<double>(steps_here_);
+  request_.on_progress({.step = outcome_.steps_done,
+                        .steps = options_.steps,
+                        .loss = loss_count_ > 0 ? loss_sum_ / static_cast<double>(loss_count_) : last_loss_,
+                        .metric = metric_,
+                        .tokens_per_second = outcome_.tokens_per_second,
+                        .memory_bytes = memory_statistics(request_.device).bytes_peak,
+                        .seconds_left = per_step * static_cast<double>(options_.steps - outcome_.steps_done)});
+}
+
+void TrainingLoop::save() {
+  const json state = {{"outcome", to_json(outcome_)},
+                      {"loss_sum", loss_sum_},
+                      {"loss_count", loss_count_},
+                      {"early_stopping", early_stopping_.state()}};
+  trainer_.save(path_of(checkpoint_file), {{state_note, state.dump()}, {"config", request_.config.dump()}});
+  last_save_ = Clock::now();
+}
+
+void TrainingLoop::restore() {
+  const std::string path = path_of(checkpoint_file);
+  const auto notes = trainer_.load(path);
+  const auto note = notes.find(state_note), config = notes.find("config");
+  if (note == notes.end() || config == notes.end()) {
+    throw IoError("resume", fmt::format("'{}' is no checkpoint of a run", path));
+  }
+  request_.check_saved_config(parse_json(config->second, "checkpoint"));
+  try {
+    const json state = parse_json(note->second, "checkpoint");
+    outcome_ = outcome_from(state.at("outcome"));
+    loss_sum_ = state.at("loss_sum");
+    loss_count_ = state.at("loss_count");
+    early_stopping_.load_state(state.at("early_stopping"));
+  } catch (const json::exception& error) {
+    throw IoError("resume", fmt::format("'{}' was written by another version of bough ({}); start the run anew", path,
+                                        error.what()));
+  }
+  if (early_stopping_.best_step() && !std::filesystem::exists(path_of(best_file))) {
+    throw IoError("resume", fmt::format("there is no '{}', the parameters of step {}, which were the best so far; "
+                                        "start the run anew",
+                                        path_of(best_file), *early_stopping_.best_step()));
+  }
+  if (!outcome_.curve.empty()) last_loss_ = outcome_.curve.back().loss;
+}
+
+}  // namespace bough::training
