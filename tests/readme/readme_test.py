@@ -1,0 +1,65 @@
+"""The README says what the program does: its examples, numbers, picture and table. BOUGH is the program to ask."""
+import csv
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+README = (ROOT / "README.md").read_text()
+GRAPH_README = (ROOT / "graph" / "README.md").read_text()
+
+
+def bough(*arguments):
+    return subprocess.run([os.environ["BOUGH"], *arguments], check=True, capture_output=True, text=True).stdout
+
+
+def without_times(lines):
+    return [line for line in lines if "time" not in line]
+
+
+class Readme(unittest.TestCase):
+    def test_commands_print_what_it_shows(self):
+        blocks = re.findall(r"```console\n\$ bough (\w+) '([^']+)'\n(.*?)```", README, re.DOTALL)
+        self.assertTrue(blocks)
+        for command, argument, shown in blocks:
+            printed = bough(command, argument).splitlines()
+            self.assertEqual(without_times(printed), without_times(shown.splitlines()))
+
+    def test_it_counts_the_built_in_patterns(self):
+        shown = re.search(r"the (\d+) built-in attention patterns", README)
+        self.assertEqual(int(shown.group(1)), len(json.loads(bough("generators", "--json"))))
+
+    def test_it_lists_every_command(self):
+        listed = re.findall(r"^    bough (\w+)", README, re.MULTILINE)
+        for command in listed:
+            self.assertIn(command, bough("--help"))
+
+    def test_scores_are_those_of_the_committed_run(self):
+        with open(ROOT / "tasks/results/default/summary.csv", encoding="utf-8") as file:
+            scores = {row["label"]: (float(row["bpc"]), float(row["bpc_deviation"])) for row in csv.DictReader(file)}
+        shown = re.findall(r"\(`([\w-]+)`\)\s+(?:reaches\s+)?(\d\.\d+) ± (\d\.\d+)", README)
+        self.assertEqual(len(shown), 2)
+        for label, mean, deviation in shown:
+            self.assertEqual((mean, deviation), tuple(f"{value:.3f}" for value in scores[label]))
+
+    def test_the_table_is_made_of_the_committed_measurements(self):
+        subprocess.run([sys.executable, ROOT / "tools/bench/readme_table.py", "--check"], check=True)
+
+    def test_the_picture_is_what_bough_draws(self):
+        shown = re.search(r"bough graph '([^']+)' --token (\d+) --svg graph/bpt.svg", GRAPH_README)
+        with tempfile.TemporaryDirectory() as folder:
+            drawn = pathlib.Path(folder) / "bpt.svg"
+            bough("graph", shown.group(1), "--token", shown.group(2), "--svg", str(drawn))
+            self.assertEqual(drawn.read_text(), (ROOT / "graph" / "bpt.svg").read_text())
+
+    def test_it_stays_a_page(self):
+        self.assertLessEqual(len(README.splitlines()), 130)
+
+
+if __name__ == "__main__":
+    unittest.main()
