@@ -7,6 +7,8 @@ const std::vector<Benchmark>& benchmarks() {
       {"allocation", "a tensor's memory from the pool, against the system's allocator", run_allocation},
       {"attention", "fused graph attention against the arithmetic it needs; peers/attention.py runs others beside",
        run_attention, true},
+      {"attention_ablation", "the attention plan against plans with one of its refinements switched off",
+       run_attention_ablation},
       {"elementwise", "arithmetic, activations and reductions, against a plain copy and <cmath>", run_elementwise},
       {"gemm", "matrix products of dense layers and their backward pass, against threaded OpenBLAS", run_gemm},
       {"graph_build", "causal partition graphs with relations and both formats, against plain loops", run_graph_build},

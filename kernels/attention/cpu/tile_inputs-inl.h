@@ -83,7 +83,7 @@ class NextWindow {
 
   /// `pieces`: of the window at hand, for each head. A next window that does not exist is fine.
   NextWindow(const AttentionPlan& plan, std::int64_t window, HeadBlock heads, std::int64_t pieces) : heads_(heads) {
-    if (window >= static_cast<std::int64_t>(plan.windows.size())) return;
+    if (!plan.prefetch_blocks || window >= static_cast<std::int64_t>(plan.windows.size())) return;
     const AttentionPlan::Window& next = plan.windows[static_cast<std::size_t>(window)];
     sources_ = plan.window_sources.data() + next.source_begin;
     count_ = next.num_sources;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 
 #include "bough/core/errors.h"
 #include "bough/core/parallel.h"
@@ -21,7 +22,8 @@ constexpr std::int64_t tiles_per_task = 64;
 
 /// Columns and relations of all tiles. Tiles whose relations make them dearer than the row kernel lose their lanes.
 std::vector<PlannedTile> plan_tiles(const Graph& graph, const CscView& edges, bool with_relations,
-                                    std::vector<DraftTile> drafts, const TileCosts& costs) {
+                                    std::vector<DraftTile> drafts, const TileCosts& costs,
+                                    const AttentionPlanOptions& options) {
   std::vector<PlannedTile> tiles(drafts.size());
   const std::int64_t chunk = std::max(tiles_per_task, graph.num_src() / 64);
   parallel_chunks(static_cast<std::int64_t>(drafts.size()), chunk, [&](std::int64_t first, std::int64_t last) {
@@ -31,9 +33,9 @@ std::vector<PlannedTile> plan_tiles(const Graph& graph, const CscView& edges, bo
       tile.draft = drafts[index(t)];
       tile.columns = tile_columns(edges, tile.draft, lanes_of);
       if (!with_relations || tile.draft.segment) continue;
-      tile.relations = tile_relations(edges, graph.edge_types(), tile.draft, tile.columns);
+      tile.relations = tile_relations(edges, graph.edge_types(), tile.draft, tile.columns, options);
       const double by_rows = costs.of_rows(tile.draft.num_lanes, tile.draft.num_edges());
-      if (tile_cost(costs, tile.draft, tile.columns, tile.relations) > by_rows) tile.draft.num_lanes = 0;
+      if (tile_cost(costs, tile.draft, tile.columns, tile.relations, options) > by_rows) tile.draft.num_lanes = 0;
     }
   });
   std::erase_if(tiles, [](const PlannedTile& tile) { return tile.draft.num_lanes == 0; });
@@ -56,7 +58,8 @@ std::vector<RowRange> rows_without_tile(std::span<const std::uint8_t> tiled) {
 }
 
 /// The edges of rows without tiles, grouped by source.
-void list_row_edges(const Graph& graph, std::span<const std::uint8_t> tiled, AttentionPlan& plan) {
+void list_row_edges(const Graph& graph, std::span<const std::uint8_t> tiled, const RowScheduleOptions& schedule,
+                    AttentionPlan& plan) {
   const CsrView by_source = graph.csr();
   plan.row_edge_offsets.push_back(0);
   for (std::int64_t source = 0; source < by_source.num_rows(); ++source) {
@@ -67,7 +70,7 @@ void list_row_edges(const Graph& graph, std::span<const std::uint8_t> tiled, Att
     }
     plan.row_edge_offsets.push_back(static_cast<std::int64_t>(plan.row_edge_ids.size()));
   }
-  plan.row_sources = make_row_schedule(plan.row_edges_by_source());
+  plan.row_sources = make_row_schedule(plan.row_edges_by_source(), schedule);
 }
 
 template <typename T>
@@ -90,7 +93,7 @@ std::int64_t AttentionPlan::memory_bytes() const {
          rows.memory_bytes() + row_sources.memory_bytes();
 }
 
-AttentionPlan make_attention_plan(const Graph& graph, bool with_relations) {
+AttentionPlan make_attention_plan(const Graph& graph, bool with_relations, const AttentionPlanOptions& options) {
   const auto start = std::chrono::steady_clock::now();
   const CscView edges = graph.csc();
   const TileCosts costs;
@@ -104,22 +107,28 @@ AttentionPlan make_attention_plan(const Graph& graph, bool with_relations) {
     }
   };
   const TileRows rows = tile_rows(edges, graph.num_src(), facts);
-  std::vector<DraftTile> drafts = draft_row_tiles(edges, graph.num_src(), rows, costs);
-  if (with_relations) {
-    const TilePhase phase = find_phase(edges, graph.num_src(), graph.edge_types(), drafts, costs);
+  std::vector<DraftTile> drafts;
+  if (options.tiles) drafts = draft_row_tiles(edges, graph.num_src(), rows, costs);
+  if (with_relations && options.row_offset) {
+    const TilePhase phase = find_phase(edges, graph.num_src(), graph.edge_types(), drafts, costs, options);
     if (phase.saving > 0) drafts = draft_row_tiles(edges, graph.num_src(), rows, costs, phase);
   }
   mark(drafts, [](const DraftTile& tile) -> const DraftTile& { return tile; });
-  for (DraftTile& tile : draft_segment_tiles(edges, facts, tiled, costs)) drafts.push_back(tile);
+  if (options.tiles && options.segment_tiles) {
+    for (DraftTile& tile : draft_segment_tiles(edges, facts, tiled, costs)) drafts.push_back(tile);
+  }
   std::ranges::stable_sort(drafts, {}, &DraftTile::key);
-  const std::vector<PlannedTile> tiles = plan_tiles(graph, edges, with_relations, std::move(drafts), costs);
+  const std::vector<PlannedTile> tiles = plan_tiles(graph, edges, with_relations, std::move(drafts), costs, options);
   mark(tiles, [](const PlannedTile& tile) -> const DraftTile& { return tile.draft; });
 
   AttentionPlan plan;
   plan.with_relations = with_relations;
-  lay_out_tiles(tiles, graph.num_src(), graph.num_dst(), plan);
-  plan.rows = make_row_schedule(edges, rows_without_tile(tiled));
-  if (plan.has_tiles() && plan.has_rows()) list_row_edges(graph, tiled, plan);
+  plan.prefetch_blocks = options.prefetch_blocks;
+  lay_out_tiles(tiles, graph.num_src(), graph.num_dst(), options, plan);
+  RowScheduleOptions schedule;
+  if (!options.split_rows) schedule.segment_edges = std::numeric_limits<std::int64_t>::max();
+  plan.rows = make_row_schedule(edges, rows_without_tile(tiled), schedule);
+  if (plan.has_tiles() && plan.has_rows()) list_row_edges(graph, tiled, schedule, plan);
 
   AttentionPlanSummary& summary = plan.summary;
   summary.tiles = static_cast<std::int64_t>(tiles.size());
@@ -142,8 +151,9 @@ AttentionPlan make_attention_plan(const Graph& graph, bool with_relations) {
   return plan;
 }
 
-std::shared_ptr<const AttentionPlan> attention_plan(const Graph& graph, bool with_relations) {
-  return graph.cached<AttentionPlan>([&] { return make_attention_plan(graph, with_relations); },
+std::shared_ptr<const AttentionPlan> attention_plan(const Graph& graph, bool with_relations,
+                                                    const AttentionPlanOptions& options) {
+  return graph.cached<AttentionPlan>([&] { return make_attention_plan(graph, with_relations, options); },
                                      with_relations ? 1 : 0);
 }
 

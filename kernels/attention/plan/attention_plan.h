@@ -28,6 +28,40 @@
 /// inside, so that gradients of sources can be added up without conflicts.
 namespace bough {
 
+/// The refinements of a plan. All are on; a measurement (`bough bench attention_ablation`) switches one off at a time.
+/// Results do not depend on them beyond rounding.
+struct AttentionPlanOptions {
+  bool tiles = true;                ///< off: every row is left to the row kernel
+  bool segment_tiles = true;        ///< off: rows that share sources with rows far away are left to the row kernel
+  bool row_offset = true;           ///< off: tiles begin where their sources say, whatever the relations
+  bool pair_lane_groups = true;     ///< off: a column has one source for all lanes
+  bool fold_relations = true;       ///< off: every relation is looked up in the dictionary, none is added to keys
+  bool relation_runs = true;        ///< off: tiles with relations that cannot be folded are left to the row kernel
+  bool relation_dictionary = true;  ///< off: every tile of a work item lists its relation runs for itself
+  bool stage_blocks = true;         ///< off: every tile copies its keys and values for itself
+  bool prefetch_blocks = true;      ///< off: the next block of keys and values is not asked for ahead of time
+  bool split_rows = true;           ///< off: the row kernel takes every row whole, however many edges it has
+};
+
+/// The refinements by name, for measurements and tests that go through them.
+struct AttentionRefinement {
+  const char* name;
+  bool AttentionPlanOptions::*option;
+  bool of_relations = false;  ///< changes nothing in plans without relations
+};
+inline constexpr AttentionRefinement attention_refinements[] = {
+    {"tiles", &AttentionPlanOptions::tiles},
+    {"segment_tiles", &AttentionPlanOptions::segment_tiles},
+    {"row_offset", &AttentionPlanOptions::row_offset, true},
+    {"pair_lane_groups", &AttentionPlanOptions::pair_lane_groups},
+    {"fold_relations", &AttentionPlanOptions::fold_relations, true},
+    {"relation_runs", &AttentionPlanOptions::relation_runs, true},
+    {"relation_dictionary", &AttentionPlanOptions::relation_dictionary, true},
+    {"stage_blocks", &AttentionPlanOptions::stage_blocks},
+    {"prefetch_blocks", &AttentionPlanOptions::prefetch_blocks},
+    {"split_rows", &AttentionPlanOptions::split_rows},
+};
+
 struct AttentionPlan {
   static constexpr std::int32_t lanes = 16;
   static constexpr std::int32_t halves = 2, half_lanes = lanes / halves;
@@ -107,6 +141,7 @@ struct AttentionPlan {
   };
 
   bool with_relations = false;
+  bool prefetch_blocks = true;  ///< whether kernels ask for the next block of keys and values ahead of time
   std::vector<Tile> tiles;
   std::vector<Range> ranges;
   std::vector<Window> windows;
@@ -145,9 +180,11 @@ struct AttentionPlan {
 
 /// Looks at the edges only. With relations, tiles whose relations follow no pattern are left to the row kernel.
 /// O(E), in parallel; the same plan for any number of threads.
-AttentionPlan make_attention_plan(const Graph& graph, bool with_relations);
+AttentionPlan make_attention_plan(const Graph& graph, bool with_relations, const AttentionPlanOptions& options = {});
 
-/// The plan of a graph, made on first use and kept by it.
-std::shared_ptr<const AttentionPlan> attention_plan(const Graph& graph, bool with_relations);
+/// The plan of a graph, made on first use and kept by it. The options count only then: who wants to measure another
+/// plan asks for it with a graph that has none yet.
+std::shared_ptr<const AttentionPlan> attention_plan(const Graph& graph, bool with_relations,
+                                                    const AttentionPlanOptions& options = {});
 
 }  // namespace bough

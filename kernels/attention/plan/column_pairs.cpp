@@ -39,8 +39,8 @@ struct Arrangement {
   }
 
   /// Columns that found no partner stay alone.
-  void finish() {
-    pair();
+  void finish(bool pairs) {
+    if (pairs) pair();
     for (const std::int32_t column : low) singles.push_back({column, column});
     for (const std::int32_t column : high) singles.push_back({column, column});
     std::ranges::sort(singles);
@@ -50,14 +50,14 @@ struct Arrangement {
 }  // namespace
 
 ColumnPairs pair_columns(const TileColumns& columns, const TileRelations& relations, std::int32_t begin,
-                         std::int32_t end) {
+                         std::int32_t end, const AttentionPlanOptions& options) {
   Arrangement mixed, folded;
   const auto add_mixed = [&](std::int32_t first, std::int32_t last) {
     Arrangement run;
     for (std::int32_t c = std::max(begin, first); c < std::min(end, last); ++c) {
       run.add(c, columns.masks[index(c)], true);
     }
-    run.pair();
+    if (options.pair_lane_groups) run.pair();
     mixed.add(run);
   };
   if (relations.column_relations.empty()) {
@@ -70,8 +70,8 @@ ColumnPairs pair_columns(const TileColumns& columns, const TileRelations& relati
       if (low >= 0) folded.add(c, columns.masks[index(c)], low == high);
     }
   }
-  mixed.finish();
-  folded.finish();
+  mixed.finish(options.pair_lane_groups);
+  folded.finish(options.pair_lane_groups);
 
   ColumnPairs pairs;
   const auto append = [&](const auto& more) {

@@ -20,6 +20,6 @@ struct ColumnPairs {
 /// columns that only the other half uses, mixed with mixed and folded with folded ones; of mixed ones first those of
 /// one segment, so that consecutive pairs have consecutive columns.
 ColumnPairs pair_columns(const TileColumns& columns, const TileRelations& relations, std::int32_t begin,
-                         std::int32_t end);
+                         std::int32_t end, const AttentionPlanOptions& options = {});
 
 }  // namespace bough

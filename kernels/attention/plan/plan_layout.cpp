@@ -24,8 +24,14 @@ constexpr std::int64_t most_slots_per_source = 3;
 
 class Layout {
  public:
-  Layout(std::span<const PlannedTile> tiles, std::int64_t num_src, std::int64_t num_dst, AttentionPlan& plan)
-      : tiles_(tiles), num_src_(num_src), num_dst_(num_dst), plan_(plan), place_(index(num_src), -1) {}
+  Layout(std::span<const PlannedTile> tiles, std::int64_t num_src, std::int64_t num_dst,
+         const AttentionPlanOptions& options, AttentionPlan& plan)
+      : tiles_(tiles),
+        num_src_(num_src),
+        num_dst_(num_dst),
+        options_(options),
+        plan_(plan),
+        place_(index(num_src), -1) {}
 
   void run() {
     number_partials();
@@ -80,7 +86,7 @@ class Layout {
       const bool too_wide = static_cast<std::int64_t>(sources_.size() + fresh.size()) > capacity;
       // The sources of such a tile hardly fit anyway; its range gets several windows, which all its tiles read.
       const bool alone_too_wide = window_tiles * columns > window_capacity;
-      if (end > begin && (lanes >= range_lanes || (too_wide && !alone_too_wide))) break;
+      if (end > begin && (lanes >= range_lanes || (too_wide && !alone_too_wide) || !options_.stage_blocks)) break;
       lanes += tile.draft.num_lanes;
       for (const std::int32_t source : fresh) place_[index(source)] = 0;
       sources_.insert(sources_.end(), fresh.begin(), fresh.end());
@@ -120,7 +126,7 @@ class Layout {
 
   void add_pieces(std::size_t t, std::int32_t begin, std::int32_t end, std::int64_t window_first) {
     if (begin == end) return;
-    const ColumnPairs pairs = pair_columns(tiles_[t].columns, tiles_[t].relations, begin, end);
+    const ColumnPairs pairs = pair_columns(tiles_[t].columns, tiles_[t].relations, begin, end, options_);
     const auto count = static_cast<std::int64_t>(pairs.columns.size()),
                parts = (count + AttentionPlan::piece_columns - 1) / AttentionPlan::piece_columns;
     const std::int64_t size = ((count + parts - 1) / parts + 3) / 4 * 4;
@@ -208,18 +214,29 @@ class Layout {
 
   /// Writes the book of a range: the words of its tiles, each once.
   void add_book(std::size_t begin, std::size_t end, AttentionPlan::Range& range) {
-    RelationBook book;
-    for (std::size_t t = begin; t < end; ++t) book.add(tiles_[t].relations.words);
     range.book_begin = static_cast<std::int64_t>(plan_.book_relations.size());
-    const std::vector<std::int32_t> relations = book.relations();
-    plan_.book_relations.insert(plan_.book_relations.end(), relations.begin(), relations.end());
-    range.book_end = static_cast<std::int64_t>(plan_.book_relations.size());
     range_begin_ = begin;
     word_places_.clear();
+    if (options_.relation_dictionary) {
+      add_book_of_tiles(begin, end, range.book_begin);
+    } else {
+      for (std::size_t t = begin; t < end; ++t) add_book_of_tiles(t, t + 1, range.book_begin);
+    }
+    range.book_end = static_cast<std::int64_t>(plan_.book_relations.size());
+  }
+
+  /// Writes the words of some tiles, each once, behind what the range's book has already.
+  void add_book_of_tiles(std::size_t begin, std::size_t end, std::int64_t book_begin) {
+    RelationBook book;
+    for (std::size_t t = begin; t < end; ++t) book.add(tiles_[t].relations.words);
+    const auto written = static_cast<std::int64_t>(plan_.book_relations.size()) - book_begin;
+    const auto first_block = static_cast<std::int32_t>(written / AttentionPlan::block_relations);
+    const std::vector<std::int32_t> relations = book.relations();
+    plan_.book_relations.insert(plan_.book_relations.end(), relations.begin(), relations.end());
     for (std::size_t t = begin; t < end; ++t) {
       const RelationBook::Part part = book.part(tiles_[t].relations.words);
       plan_.tiles[t].block_begin = narrow(plan_.book_blocks.size());
-      plan_.book_blocks.insert(plan_.book_blocks.end(), part.blocks.begin(), part.blocks.end());
+      for (const std::int32_t block : part.blocks) plan_.book_blocks.push_back(first_block + block);
       plan_.tiles[t].block_end = narrow(plan_.book_blocks.size());
       word_places_.push_back(part.places);
     }
@@ -288,6 +305,7 @@ class Layout {
 
   std::span<const PlannedTile> tiles_;
   std::int64_t num_src_, num_dst_;
+  const AttentionPlanOptions& options_;
   AttentionPlan& plan_;
   std::vector<std::int32_t> place_;    ///< of each source in the range at hand; -1 if it is not there
   std::vector<std::int32_t> sources_;  ///< of the range at hand
@@ -298,8 +316,8 @@ class Layout {
 }  // namespace
 
 void lay_out_tiles(std::span<const PlannedTile> tiles, std::int64_t num_src, std::int64_t num_dst,
-                   AttentionPlan& plan) {
-  Layout(tiles, num_src, num_dst, plan).run();
+                   const AttentionPlanOptions& options, AttentionPlan& plan) {
+  Layout(tiles, num_src, num_dst, options, plan).run();
 }
 
 }  // namespace bough

@@ -16,6 +16,7 @@ struct PlannedTile {
 };
 
 /// Second half of planning: arranges tiles, which come in the order of their keys, in ranges, windows and strands.
-void lay_out_tiles(std::span<const PlannedTile> tiles, std::int64_t num_src, std::int64_t num_dst, AttentionPlan& plan);
+void lay_out_tiles(std::span<const PlannedTile> tiles, std::int64_t num_src, std::int64_t num_dst,
+                   const AttentionPlanOptions& options, AttentionPlan& plan);
 
 }  // namespace bough

@@ -38,7 +38,7 @@ std::vector<std::int32_t> first_rows_of_samples(std::span<const DraftTile> draft
 }  // namespace
 
 TilePhase find_phase(const CscView& edges, std::int64_t num_src, std::span<const std::int32_t> edge_types,
-                     std::span<const DraftTile> drafts, const TileCosts& costs) {
+                     std::span<const DraftTile> drafts, const TileCosts& costs, const AttentionPlanOptions& options) {
   const std::vector<std::int32_t> samples = first_rows_of_samples(drafts);
   if (samples.empty()) return {};
   const auto count = static_cast<std::int64_t>(samples.size());
@@ -52,7 +52,8 @@ TilePhase find_phase(const CscView& edges, std::int64_t num_src, std::span<const
         tile.add(static_cast<std::int32_t>(row), edges.offsets[index(row)], edges.offsets[index(row) + 1]);
       }
       const TileColumns columns = tile_columns(edges, tile, lanes_of);
-      cost[index(i)] = tile_cost(costs, tile, columns, tile_relations(edges, edge_types, tile, columns));
+      const TileRelations relations = tile_relations(edges, edge_types, tile, columns, options);
+      cost[index(i)] = tile_cost(costs, tile, columns, relations, options);
     }
   });
   std::array<double, phases> of_phase{};

@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "kernels/attention/plan/attention_plan.h"
 #include "kernels/attention/plan/tile_draft.h"
 
 namespace bough {
@@ -13,6 +14,7 @@ namespace bough {
 /// many products of queries with relations, or fewer, as one that crosses such a row. Costs as much as planning up to
 /// 64 tiles; no saving if there are few tiles.
 TilePhase find_phase(const CscView& edges, std::int64_t num_src, std::span<const std::int32_t> edge_types,
-                     std::span<const DraftTile> drafts, const TileCosts& costs);
+                     std::span<const DraftTile> drafts, const TileCosts& costs,
+                     const AttentionPlanOptions& options = {});
 
 }  // namespace bough

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <utility>
 
 #include "kernels/attention/plan/attention_plan.h"
@@ -145,7 +146,8 @@ std::int32_t place_word(std::span<const std::int32_t> part, std::vector<std::vec
 }  // namespace
 
 double tile_cost(const TileCosts& costs, const DraftTile& tile, const TileColumns& columns,
-                 const TileRelations& relations) {
+                 const TileRelations& relations, const AttentionPlanOptions& options) {
+  if (!options.relation_runs && !relations.segments.empty()) return std::numeric_limits<double>::infinity();
   // As if every column of one half found one of the other; some of another kind, or in another window, do not.
   std::int64_t products = 0, only_low = 0, only_high = 0;
   for (const std::vector<std::int32_t>& word : relations.words) products += static_cast<std::int64_t>(word.size());
@@ -155,7 +157,8 @@ double tile_cost(const TileCosts& costs, const DraftTile& tile, const TileColumn
   }
   const std::int64_t in_halves = std::ranges::count_if(
       relations.column_relations, [](const auto& of_halves) { return of_halves[0] != of_halves[1]; });
-  const auto count = static_cast<std::int64_t>(columns.sources.size()) - std::min(only_low, only_high);
+  const auto count = static_cast<std::int64_t>(columns.sources.size()) -
+                     (options.pair_lane_groups ? std::min(only_low, only_high) : 0);
   return costs.of_tile(count, tile.num_edges()) + costs.of_relations(products, 2 * in_halves);
 }
 
@@ -178,16 +181,16 @@ TileColumns tile_columns(const CscView& edges, const DraftTile& tile, std::vecto
 }
 
 TileRelations tile_relations(const CscView& edges, std::span<const std::int32_t> edge_types, const DraftTile& tile,
-                             const TileColumns& columns) {
+                             const TileColumns& columns, const AttentionPlanOptions& options) {
   const std::vector<std::int32_t> matrix = relation_matrix(edges, edge_types, tile, columns.sources);
   std::vector<std::int32_t> only(columns.sources.size());
   for (std::size_t c = 0; c < only.size(); ++c) {
-    only[c] = only_relation(std::span(matrix).subspan(c * lanes, lanes));
+    only[c] = options.fold_relations ? only_relation(std::span(matrix).subspan(c * lanes, lanes)) : several;
   }
   TileRelations result;
   result.column_relations.resize(only.size(), {absent, absent});
   for (const ColumnRun& run : cut_columns(columns.sources, only)) {
-    if (const auto halves = half_relations(run.begin, run.end, matrix); !halves.empty()) {
+    if (const auto halves = half_relations(run.begin, run.end, matrix); options.fold_relations && !halves.empty()) {
       std::ranges::copy(halves, result.column_relations.begin() + run.begin);
       continue;
     }

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "kernels/attention/plan/attention_plan.h"
 #include "kernels/attention/plan/tile_draft.h"
 
 namespace bough {
@@ -39,10 +40,10 @@ struct TileColumns {
 TileColumns tile_columns(const CscView& edges, const DraftTile& tile, std::vector<std::uint16_t>& lanes_of);
 
 TileRelations tile_relations(const CscView& edges, std::span<const std::int32_t> edge_types, const DraftTile& tile,
-                             const TileColumns& columns);
+                             const TileColumns& columns, const AttentionPlanOptions& options = {});
 
 /// What a tile costs with its relations: words are multiplied with each query, relations of columns added to keys.
 double tile_cost(const TileCosts& costs, const DraftTile& tile, const TileColumns& columns,
-                 const TileRelations& relations);
+                 const TileRelations& relations, const AttentionPlanOptions& options = {});
 
 }  // namespace bough
