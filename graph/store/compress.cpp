@@ -204,8 +204,8 @@ struct EvenBuckets {
   std::int64_t first_key(std::int64_t bucket) const { return bucket << shift; }
 };
 
-/// Buckets of about equally many edges each, for graphs whose hubs have neighbouring ids: in a partition graph the few
-/// spans at the top would otherwise put half of all edges into one bucket.
+/// Buckets of about equally many edges each, for graphs whose longest rows have neighbouring ids: in a partition graph
+/// the few spans at the top would otherwise put half of all edges into one bucket.
 struct BalancedBuckets {
   std::vector<std::uint16_t> bucket_of_key;
   std::vector<std::int32_t> first_keys;

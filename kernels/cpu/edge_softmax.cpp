@@ -379,7 +379,7 @@ void run_softmax(const SoftmaxTask<T>& task, const mp::TraversalPlan& plan) {
            [&](const mp::TraversalPlan::SplitRow& split_row, const mp::FeatureBlock&) {
              merge_states(split_row, task.forward(), width, segments, split_rows[&split_row - plan.split_rows.data()]);
            }});
-  parallel_chunks(plan.segments(), schedule.pieces_per_task, [&](std::int64_t begin, std::int64_t end) {
+  parallel_chunks(plan.segments(), schedule.items_per_task, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t segment = begin; segment < end; ++segment) {
       const std::int32_t split_row = plan.split_row_of_segment[static_cast<std::size_t>(segment)];
       run_segment(task, edges_of(plan.split_rows[static_cast<std::size_t>(split_row)], segment), SoftmaxStep::write,

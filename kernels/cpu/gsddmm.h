@@ -4,7 +4,7 @@
 
 #include "kernels/cpu/message_dispatch.h"
 #include "kernels/on_device.h"
-#include "kernels/plan/edge_pieces.h"
+#include "kernels/plan/edge_work_items.h"
 
 namespace bough {
 
@@ -14,7 +14,7 @@ struct GsddmmArguments {
   MessageArguments<T> message;
   T* results = nullptr;  ///< one row for each edge
   /// Positions of the edge list in the order to visit them, if there is a better one than ascending.
-  std::span<const mp::EdgePiece> pieces = {};
+  std::span<const mp::EdgeWorkItem> items = {};
 };
 
 /// The message of every edge. Features that share an element of the result add up in it. float and double.

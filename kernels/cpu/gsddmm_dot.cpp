@@ -238,17 +238,17 @@ template <typename T>
 void gsddmm_dot(const GsddmmArguments<T>& arguments) {
   const mp::FeatureLayout& layout = *arguments.message.layout;
   const std::int64_t edges_per_task = rows_per_chunk(layout.outer * (layout.inner + 8), 1 << 16);
-  const auto pieces = static_cast<std::int64_t>(arguments.pieces.size());
-  if (pieces == 0) {
+  const auto items = static_cast<std::int64_t>(arguments.items.size());
+  if (items == 0) {
     parallel_chunks(arguments.edges.edges, edges_per_task,
                     [&](std::int64_t begin, std::int64_t end) { run_edges(arguments, begin, end); });
     return;
   }
-  parallel_chunks(pieces, rows_per_chunk(arguments.edges.edges / pieces, edges_per_task),
+  parallel_chunks(items, rows_per_chunk(arguments.edges.edges / items, edges_per_task),
                   [&](std::int64_t begin, std::int64_t end) {
                     for (std::int64_t i = begin; i < end; ++i) {
-                      const mp::EdgePiece piece = arguments.pieces[static_cast<std::size_t>(i)];
-                      run_edges(arguments, piece.begin, piece.end);
+                      const mp::EdgeWorkItem item = arguments.items[static_cast<std::size_t>(i)];
+                      run_edges(arguments, item.begin, item.end);
                     }
                   });
 }

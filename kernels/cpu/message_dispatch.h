@@ -55,7 +55,7 @@ struct PlainLeft {
 /// Messages that read lhs only where the edge has won.
 struct WinnersOnly {
   template <typename Message>
-  static mp::FromWinner<Message> wrap(const Message& message) {
+  static mp::FromArgIndex<Message> wrap(const Message& message) {
     return {message};
   }
   template <int Step, typename T>

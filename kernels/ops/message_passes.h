@@ -66,12 +66,12 @@ void reduce_messages(Cuda gpu, const Graph& graph, const MessageReduction<T>& re
 template <typename T>
 void map_messages(Cpu cpu, const Graph& graph, bool reads_destinations, const MessageArguments<T>& message,
                   T* results) {
-  const auto pieces = reads_destinations ? mp::edge_pieces(graph) : nullptr;
-  gsddmm(cpu, GsddmmArguments<T>{
-                  .edges = mp::edge_list(graph, reads_destinations),
-                  .message = message,
-                  .results = results,
-                  .pieces = pieces == nullptr ? std::span<const mp::EdgePiece>{} : std::span(pieces->pieces)});
+  const auto items = reads_destinations ? mp::edge_work_items(graph) : nullptr;
+  gsddmm(cpu,
+         GsddmmArguments<T>{.edges = mp::edge_list(graph, reads_destinations),
+                            .message = message,
+                            .results = results,
+                            .items = items == nullptr ? std::span<const mp::EdgeWorkItem>{} : std::span(items->items)});
 }
 template <typename T>
 void map_messages(Cuda gpu, const Graph& graph, bool, const MessageArguments<T>& message, T* results) {

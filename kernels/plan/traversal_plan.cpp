@@ -79,26 +79,26 @@ Schedule make_schedule(const TraversalPlan& plan, const FeatureLayout& layout, c
   schedule.split = schedule.strategy == Strategy::split_rows;
   schedule.blocks = cut_features(layout, result, by_features ? std::max<std::int64_t>(8, width / block_features) : 1);
   const std::int64_t block_width = std::max<std::int64_t>(1, width / static_cast<std::int64_t>(schedule.blocks.size()));
-  schedule.pieces_per_task = schedule.strategy == Strategy::serial
-                                 ? plan.chunks() + plan.segments() + 1
-                                 : rows_per_chunk(TraversalPlan::chunk_cost * block_width, task_work);
+  schedule.items_per_task = schedule.strategy == Strategy::serial
+                                ? plan.chunks() + plan.segments() + 1
+                                : rows_per_chunk(TraversalPlan::chunk_cost * block_width, task_work);
   return schedule;
 }
 
-void traverse(const TraversalPlan& plan, const Schedule& schedule, const PieceFunctions& functions) {
-  // Segments first: they are the largest pieces.
+void traverse(const TraversalPlan& plan, const Schedule& schedule, const WorkItemFunctions& functions) {
+  // Segments first: they are the largest work items.
   const std::int64_t segments = schedule.split ? plan.segments() : 0;
-  const std::int64_t pieces = segments + plan.chunks();
+  const std::int64_t items = segments + plan.chunks();
   const auto blocks = static_cast<std::int64_t>(schedule.blocks.size());
-  parallel_chunks(pieces * blocks, schedule.pieces_per_task, [&](std::int64_t begin, std::int64_t end) {
+  parallel_chunks(items * blocks, schedule.items_per_task, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
-      const FeatureBlock& block = schedule.blocks[static_cast<std::size_t>(i / pieces)];
-      const std::int64_t piece = i % pieces;
-      if (piece < segments) {
-        const auto split_row = static_cast<std::size_t>(plan.split_row_of_segment[static_cast<std::size_t>(piece)]);
-        functions.segment(plan.split_rows[split_row], piece, block);
+      const FeatureBlock& block = schedule.blocks[static_cast<std::size_t>(i / items)];
+      const std::int64_t item = i % items;
+      if (item < segments) {
+        const auto split_row = static_cast<std::size_t>(plan.split_row_of_segment[static_cast<std::size_t>(item)]);
+        functions.segment(plan.split_rows[split_row], item, block);
       } else {
-        const auto chunk = static_cast<std::size_t>(piece - segments);
+        const auto chunk = static_cast<std::size_t>(item - segments);
         functions.rows(plan.chunk_begin[chunk], plan.chunk_begin[chunk + 1], block);
       }
     }

@@ -44,13 +44,13 @@ ParameterAverage ParameterAverage::last(const Module& module, std::size_t snapsh
 
 void ParameterAverage::update() {
   ++updates_;
-  if (window_ > 0 || kept_.empty()) {
-    kept_.push_back(snapshot(*module_));
-    if (window_ > 0 && kept_.size() > window_) kept_.pop_front();
+  if (window_ > 0 || snapshots_.empty()) {
+    snapshots_.push_back(snapshot(*module_));
+    if (window_ > 0 && snapshots_.size() > window_) snapshots_.pop_front();
     return;
   }
   const Module::NamedTensors now = module_->named_parameters();
-  Module::NamedTensors& average = kept_.front();
+  Module::NamedTensors& average = snapshots_.front();
   for (std::size_t i = 0; i < now.size(); ++i) {
     scale_in_place(std::span(&average[i].second, 1), decay_);
     average[i].second.accumulate(now[i].second.detach(), 1 - decay_);
@@ -58,18 +58,18 @@ void ParameterAverage::update() {
 }
 
 Module::NamedTensors ParameterAverage::average() const {
-  if (kept_.empty()) throw Error("parameter average", "there is none before the first update()");
-  Module::NamedTensors result = kept_.front();
-  const double share = 1.0 / static_cast<double>(kept_.size());
+  if (snapshots_.empty()) throw Error("parameter average", "there is none before the first update()");
+  Module::NamedTensors result = snapshots_.front();
+  const double share = 1.0 / static_cast<double>(snapshots_.size());
   for (std::size_t i = 0; i < result.size(); ++i) {
     result[i].second = zeros_like(result[i].second);
-    for (const Module::NamedTensors& entry : kept_) result[i].second.accumulate(entry[i].second, share);
+    for (const Module::NamedTensors& entry : snapshots_) result[i].second.accumulate(entry[i].second, share);
   }
   return result;
 }
 
 Module::NamedTensors ParameterAverage::state() const {
-  Module::NamedTensors result = numbered(kept_);
+  Module::NamedTensors result = numbered(snapshots_);
   result.emplace_back("updates", full({}, static_cast<double>(updates_), DType::int64));
   return result;
 }
@@ -82,13 +82,13 @@ void ParameterAverage::load_state(const Module::NamedTensors& given) {
     throw ConfigError(where, "the number of updates is missing from what is loaded");
   }
   const auto updates = static_cast<std::size_t>(count->second.item<std::int64_t>());
-  std::deque<Module::NamedTensors> kept(std::min(updates, std::max<std::size_t>(window_, 1)));
-  for (Module::NamedTensors& entry : kept) entry = snapshot(*module_);
-  Module::NamedTensors own = numbered(kept);
+  std::deque<Module::NamedTensors> snapshots(std::min(updates, std::max<std::size_t>(window_, 1)));
+  for (Module::NamedTensors& entry : snapshots) entry = snapshot(*module_);
+  Module::NamedTensors own = numbered(snapshots);
   own.emplace_back("updates", full({}, 0, DType::int64));
   require_matching_state(where, own, given);
   assign_state(own, given);
-  kept_ = std::move(kept);
+  snapshots_ = std::move(snapshots);
   updates_ = updates;
 }
 

@@ -92,9 +92,9 @@ PooledAllocator::Block PooledAllocator::allocate(std::size_t bytes, From from) {
   if (tag >= static_cast<int>(by_tag_.size())) by_tag_.resize(tag + 1);
 
   void* address = nullptr;
-  const bool set_apart = from == From::anywhere && capture_thread_ == std::this_thread::get_id();
-  CapturePool* apart = set_apart ? apart_ : nullptr;
-  auto& cache = apart != nullptr ? apart->cache_ : cache_;
+  const bool from_capture = from == From::anywhere && capture_thread_ == std::this_thread::get_id();
+  CapturePool* pool = from_capture ? capture_pool_ : nullptr;
+  auto& cache = pool != nullptr ? pool->cache_ : cache_;
   const auto cached = cache.find(size);
   if (cached != cache.end() && !cached->second.empty()) {
     address = cached->second.back();
@@ -109,7 +109,7 @@ PooledAllocator::Block PooledAllocator::allocate(std::size_t bytes, From from) {
     if (address == nullptr) fail(bytes, "the system has no more memory");
     ++system_allocations_;
   }
-  if (apart != nullptr) capture_blocks_[address] = apart;
+  if (pool != nullptr) capture_blocks_[address] = pool;
   total_.add(static_cast<std::int64_t>(size));
   by_tag_[tag].add(static_cast<std::int64_t>(size));
   return {address, size, tag};
@@ -120,11 +120,11 @@ void PooledAllocator::free(const Block& block) noexcept {
   const auto bytes = static_cast<std::int64_t>(block.bytes);
   total_.add(-bytes);
   by_tag_[block.tag].add(-bytes);
-  const auto apart = capture_blocks_.find(block.address);
-  if (!pooled_ && apart == capture_blocks_.end()) return to_system(block.address);
+  const auto captured = capture_blocks_.find(block.address);
+  if (!pooled_ && captured == capture_blocks_.end()) return to_system(block.address);
   try {
-    (apart != capture_blocks_.end() ? apart->second->cache_ : cache_)[block.bytes].push_back(block.address);
-    if (apart != capture_blocks_.end()) capture_blocks_.erase(apart);
+    (captured != capture_blocks_.end() ? captured->second->cache_ : cache_)[block.bytes].push_back(block.address);
+    if (captured != capture_blocks_.end()) capture_blocks_.erase(captured);
     cached_ += bytes;
   } catch (const std::bad_alloc&) {
     to_system(block.address);
@@ -134,24 +134,24 @@ void PooledAllocator::free(const Block& block) noexcept {
 std::shared_ptr<CapturePool> PooledAllocator::begin_capture() {
   auto memory = std::make_shared<CapturePool>(*this);
   const std::scoped_lock lock(mutex_);
-  if (apart_ != nullptr) {
+  if (capture_pool_ != nullptr) {
     throw ConfigError("captured step", fmt::format("another step is being recorded on {}", to_string(device_)));
   }
-  apart_ = memory.get();
+  capture_pool_ = memory.get();
   capture_thread_ = std::this_thread::get_id();
   return memory;
 }
 
 void PooledAllocator::end_capture() noexcept {
   const std::scoped_lock lock(mutex_);
-  apart_ = nullptr;
+  capture_pool_ = nullptr;
   capture_thread_ = {};
 }
 
-void PooledAllocator::give_back(CapturePool& apart) {
+void PooledAllocator::give_back(CapturePool& pool) {
   const std::scoped_lock lock(mutex_);
-  std::erase_if(capture_blocks_, [&](const auto& entry) { return entry.second == &apart; });
-  for (auto& [size, blocks] : apart.cache_) {
+  std::erase_if(capture_blocks_, [&](const auto& entry) { return entry.second == &pool; });
+  for (auto& [size, blocks] : pool.cache_) {
     auto& known = cache_[size];
     known.insert(known.end(), blocks.begin(), blocks.end());
   }

@@ -16,7 +16,7 @@ namespace bough {
 
 class PooledAllocator;
 
-/// Memory of a device that is set apart: what is freed of it is not reused elsewhere while this lives.
+/// Memory of a device for recorded work: what is freed of it is not reused elsewhere while this lives.
 class CapturePool {
  public:
   explicit CapturePool(PooledAllocator& owner) : owner_(owner) {}
@@ -32,7 +32,7 @@ class CapturePool {
 
 /// Hands out 64-byte aligned blocks of one device and keeps freed ones by size for the next request, so that a training
 /// step whose shapes repeat never reaches the system. Thread-safe.
-/// BOUGH_MEMORY_POOL=off keeps none but what is set apart and rounds no size up: slower, but what checks memory
+/// BOUGH_MEMORY_POOL=off keeps none but capture pools and rounds no size up: slower, but what checks memory
 /// (address sanitizer, compute-sanitizer, the emulated GPU of the tests) then sees every tensor's bounds and lifetime.
 class PooledAllocator {
  public:
@@ -50,8 +50,8 @@ class PooledAllocator {
   /// At least `bytes` bytes under the calling thread's tag. On failure releases the cache and tries again, then throws
   /// AllocationError naming the size and the largest users.
   Block allocate(std::size_t bytes) { return allocate(bytes, From::anywhere); }
-  enum class From { anywhere, everybody };
-  /// The same; From::everybody: never from memory that is set apart.
+  enum class From { anywhere, shared_cache };
+  /// The same; From::shared_cache: never from a capture pool.
   Block allocate(std::size_t bytes, From from);
   void free(const Block& block) noexcept;
 
@@ -73,7 +73,7 @@ class PooledAllocator {
   };
 
   friend class CapturePool;
-  void give_back(CapturePool& apart);
+  void give_back(CapturePool& pool);
   void* from_system(std::size_t bytes);
   void to_system(void* address) noexcept;
   void release_cache_locked() noexcept;
@@ -84,7 +84,8 @@ class PooledAllocator {
   const bool pooled_;
   mutable std::mutex mutex_;
   std::map<std::size_t, std::vector<void*>> cache_;
-  CapturePool* apart_ = nullptr;  ///< where capture_thread_ allocates; null outside begin_capture and end_capture
+  CapturePool* capture_pool_ =
+      nullptr;  ///< where capture_thread_ allocates; null outside begin_capture and end_capture
   std::thread::id capture_thread_;
   std::map<void*, CapturePool*> capture_blocks_;  ///< those in use
   Usage total_;

@@ -57,7 +57,7 @@ std::string read_file(const std::string& path, std::int64_t limit) {
 }
 
 AtomicFileWriter::AtomicFileWriter(std::string path) : path_(std::move(path)) {
-  // Renaming over /dev/null, say, would replace the device for everybody.
+  // Renaming over /dev/null, say, would replace the device for the whole system.
   struct stat info {};
   if (::stat(path_.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
     throw IoError("write", fmt::format("'{}' exists and is not a regular file", path_));

@@ -34,7 +34,7 @@ class AtomicFileWriter {
 };
 
 /// Keeps other processes that ask for the same out of a folder, until the object or the process ends; a process that
-/// dies leaves no lock behind. File systems that cannot lock folders let everybody in.
+/// dies leaves no lock behind. File systems that cannot lock folders do not lock.
 class FolderLock {
  public:
   /// IoError if the folder cannot be opened or another process holds it.

@@ -103,7 +103,7 @@ void Recording::refuse(Device device, const char* what) {
 const void* Recording::constant(const void* source, std::size_t bytes) {
   PooledAllocator& allocator = allocator_of(Device::cuda(device_));
   // Not from the memory of the recording: kernels that ran before may have used that, and would in every replay.
-  const PooledAllocator::Block block = allocator.allocate(bytes, PooledAllocator::From::everybody);
+  const PooledAllocator::Block block = allocator.allocate(bytes, PooledAllocator::From::shared_cache);
   constants_.push_back(block);
   cuda_copy(device_, block.address, source, bytes, CopyDirection::host_to_device);
   return block.address;

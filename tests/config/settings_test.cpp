@@ -123,7 +123,7 @@ TEST(ParameterTable, DescribesItselfForPeopleAndPrograms) {
   const std::string text = example().help();
   EXPECT_THAT(text, HasSubstr("tokens on each side (a whole number from 1 to 100, default 8)"));
   EXPECT_THAT(text, HasSubstr("required"));
-  const json list = to_json(example());
+  const json list = example().to_json();
   ASSERT_EQ(list.size(), 10u);
   EXPECT_EQ(list[0]["name"], "width");
   EXPECT_EQ(list[0]["type"], "integer");

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "kernels/plan/edge_pieces.h"
+#include "kernels/plan/edge_work_items.h"
 #include "kernels/reference/message_passing.h"
 #include "tests/kernels/message_passing_cases.h"
 #include "tests/support/compare.h"
@@ -63,13 +63,13 @@ TEST_P(Gsddmm, MatchesTheReferenceForAllPlacesOfTheOperands) {
   }
 }
 
-TEST(Gsddmm, MatchesTheReferenceWhereEdgesAreVisitedInPieces) {
+TEST(Gsddmm, MatchesTheReferenceWhereEdgesAreVisitedInWorkItems) {
   const Graph graph = generators().make("bpt", {{"k", 8}})->build({.length = 1500}).graph;
-  const auto pieces = mp::edge_pieces(graph);
-  ASSERT_GT(pieces->pieces.size(), 1);
+  const auto items = mp::edge_work_items(graph);
+  ASSERT_GT(items->items.size(), 1);
   std::vector<int> visits(static_cast<std::size_t>(graph.num_edges()));
-  for (const mp::EdgePiece& piece : pieces->pieces) {
-    for (std::int64_t i = piece.begin; i < piece.end; ++i) ++visits[static_cast<std::size_t>(i)];
+  for (const mp::EdgeWorkItem& item : items->items) {
+    for (std::int64_t i = item.begin; i < item.end; ++i) ++visits[static_cast<std::size_t>(i)];
   }
   EXPECT_THAT(visits, testing::Each(1));
   for (const ShapePair& shapes : {ShapePair{{2, 20}, {2, 20}}, ShapePair{{37}, {37}}, ShapePair{{19, 3}, {19, 3}}}) {

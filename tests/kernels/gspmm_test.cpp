@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "bough/detail/mp/adjacency.h"
 #include "kernels/reference/message_passing.h"
 #include "tests/kernels/message_passing_cases.h"
 #include "tests/support/compare.h"

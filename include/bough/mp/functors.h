@@ -134,7 +134,7 @@ struct Assign {
 /// The gradient of a maximum or minimum: passes `gradient` on for the edge that won, zero for the others, and then
 /// applies F to it and the values of further operands.
 template <typename F>
-struct FromWinner {
+struct FromArgIndex {
   static constexpr bool takes_edge = true;
   F function;
   template <typename T, typename... Others>

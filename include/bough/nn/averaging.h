@@ -19,7 +19,7 @@ class ParameterAverage {
   Module::NamedTensors average() const;
   std::size_t updates() const { return updates_; }
 
-  /// Everything a checkpoint needs to go on bit for bit: "updates", and what is kept as "<number>.<parameter>".
+  /// Everything a checkpoint needs to go on bit for bit: "updates", and the snapshots as "<number>.<parameter>".
   Module::NamedTensors state() const;
   /// Checked before anything is changed: ConfigError for another number of snapshots than these updates leave; names,
   /// shapes and types as in Module::load_state.
@@ -32,7 +32,7 @@ class ParameterAverage {
   const Module* module_;
   double decay_;
   std::size_t window_;  ///< 0 = exponential
-  std::deque<Module::NamedTensors> kept_;
+  std::deque<Module::NamedTensors> snapshots_;
   std::size_t updates_ = 0;
 };
 

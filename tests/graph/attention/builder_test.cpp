@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <sstream>
 
 #include "bough/core/errors.h"
 #include "bough/graph/attention_graph_builder.h"
@@ -50,6 +51,9 @@ TEST(AttentionGraphBuilder, MixesRulesIntervalsAndSingleEdges) {
   EXPECT_EQ(graph.readout, Nodes{4});
   EXPECT_EQ(graph.levels, (Nodes{0, 0, 0, 0, 1}));
   EXPECT_EQ(graph.relations, (std::vector<std::string>{"self", "up", "down"}));
+  std::ostringstream stream;
+  stream << graph;
+  EXPECT_EQ(stream.str(), "attention_graph(tokens=4, nodes=5, edges=9, relations=3, attention_degree=1.25, root=4)");
 }
 
 TEST(AttentionGraphBuilder, SortsRowsThatComeInAnyOrder) {

@@ -8,7 +8,7 @@
 
 namespace bough::mp {
 
-/// How the features of several operands line up under broadcasting, flattened to two loops:
+/// How the features of several operands are laid out under broadcasting, flattened to two loops:
 ///     for outer: for inner: use operand[offsets[outer] + inner * step]
 /// Neighbouring axes that all operands have, or that the same ones lack, are merged, so the common cases are one or two
 /// loops: equal shapes are outer = 1; [H,D] with [H,1] is outer = H, inner = D with steps 1 and 0.
@@ -25,7 +25,7 @@ struct FeatureLayout {
   std::vector<Operand> operands;
 };
 
-/// Lines up row shapes (shapes without the first axis) that all broadcast to `common`.
+/// The layout of row shapes (shapes without the first axis) that all broadcast to `common`.
 FeatureLayout broadcast_layout(const Shape& common, std::span<const Shape> shapes);
 
 /// A shape without its first axis.

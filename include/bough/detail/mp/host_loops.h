@@ -61,7 +61,7 @@ class HostLoops {
       constexpr int step = std::tuple_element_t<I, std::tuple<Operands...>>::step;
       if constexpr (Selects<Reduce>) {
         const Operand<std::int32_t, 1> arg_indices{known.data<std::int32_t>(), full.width, end, full.offsets.data()};
-        add_up<T, I, step>(FromWinner<SumChain<Message, I>>{{message_}},
+        add_up<T, I, step>(FromArgIndex<SumChain<Message, I>>{{message_}},
                            std::tuple_cat(std::make_tuple(flowing, arg_indices), values), layout, direction, result);
       } else if constexpr (HasDerivative<Reduce, T>) {
         const Operand<T, 1> results{known.data<T>(), full.width, end, full.offsets.data()};

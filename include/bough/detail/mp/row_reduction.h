@@ -60,16 +60,16 @@ class RowReduction {
     Scratch(std::int64_t rows, std::int64_t width)
         : width_(width),
           values_(std::make_unique_for_overwrite<T[]>(static_cast<std::size_t>(rows * width))),
-          winners_(
+          arg_indices_(
               std::make_unique_for_overwrite<std::int32_t[]>(KeepArg ? static_cast<std::size_t>(rows * width) : 0)) {}
     ResultRow<T> row(std::int64_t number) const {
-      return {values_.get() + number * width_, KeepArg ? winners_.get() + number * width_ : nullptr};
+      return {values_.get() + number * width_, KeepArg ? arg_indices_.get() + number * width_ : nullptr};
     }
 
    private:
     std::int64_t width_;
     std::unique_ptr<T[]> values_;
-    std::unique_ptr<std::int32_t[]> winners_;
+    std::unique_ptr<std::int32_t[]> arg_indices_;
   };
 
   std::int64_t degree(std::int64_t row) const { return adjacency_.offsets[row + 1] - adjacency_.offsets[row]; }

@@ -13,7 +13,8 @@
 
 namespace bough::mp {
 
-/// The rows of one direction of a graph, cut into pieces of about equal work. Made once for each graph and direction.
+/// The rows of one direction of a graph, cut into work items of about equal cost. Made once for each graph and
+/// direction.
 ///
 /// Every reduction adds up a row in segments of `segment_edges` edges and then the segments in order, on any
 /// thread. That bounds the rounding error of a sum of n terms by (segment_edges + n / segment_edges) * epsilon * sum of
@@ -53,7 +54,7 @@ std::shared_ptr<const TraversalPlan> traversal_plan(const Graph& graph, Directio
 struct Schedule {
   Strategy strategy = Strategy::serial;
   std::vector<FeatureBlock> blocks;
-  std::int64_t pieces_per_task = 1;
+  std::int64_t items_per_task = 1;
   bool split = false;  ///< whether split rows are done by segments
 };
 
@@ -61,8 +62,8 @@ struct Schedule {
 Schedule make_schedule(const TraversalPlan& plan, const FeatureLayout& layout, const FeatureLayout::Operand& result,
                        Strategy requested = Strategy::automatic);
 
-/// What a reduction does with the pieces of a plan.
-struct PieceFunctions {
+/// What a reduction does with the work items of a plan.
+struct WorkItemFunctions {
   /// Rows begin..end-1; split rows among them only if the schedule does not split them.
   FunctionRef<void(std::int64_t begin, std::int64_t end, const FeatureBlock& block)> rows;
   /// One segment, counted over all split rows, of a split row.
@@ -71,6 +72,6 @@ struct PieceFunctions {
   FunctionRef<void(const TraversalPlan::SplitRow& split_row, const FeatureBlock& block)> merge;
 };
 
-void traverse(const TraversalPlan& plan, const Schedule& schedule, const PieceFunctions& functions);
+void traverse(const TraversalPlan& plan, const Schedule& schedule, const WorkItemFunctions& functions);
 
 }  // namespace bough::mp

@@ -90,7 +90,7 @@ class FunctorLoops {
     };
     if constexpr (mp::Selects<Reduce>) {
       const auto arg_indices = launches.template operand<std::int32_t>(known, end, layout.operands[0]);
-      add(mp::FromWinner<mp::SumChain<Message, I>>{{message_}},
+      add(mp::FromArgIndex<mp::SumChain<Message, I>>{{message_}},
           std::tuple_cat(std::make_tuple(flowing, arg_indices), values));
     } else if constexpr (mp::HasDerivative<Reduce, T>) {
       const auto results = launches.template operand<T>(known, end, layout.operands[0]);

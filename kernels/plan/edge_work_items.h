@@ -9,7 +9,7 @@
 namespace bough::mp {
 
 /// Edges at positions begin .. end-1 of the graph by destination.
-struct EdgePiece {
+struct EdgeWorkItem {
   std::int64_t begin = 0;
   std::int64_t end = 0;
 };
@@ -18,19 +18,19 @@ struct EdgePiece {
 ///
 /// By destination alone, every level of spans in an attention graph reads all tokens once more. So rows, the long ones
 /// in parts, are ordered by where their first source is, in blocks of `block_sources`: tokens and all spans above them
-/// are then visited together. No pieces where rows have so few edges that their own order is as good.
-struct EdgePieces {
-  static constexpr std::int64_t longest_part = 512;    ///< edges of one row
-  static constexpr std::int64_t longest_piece = 1024;  ///< edges of several rows
+/// are then visited together. No work items where rows have so few edges that their own order is as good.
+struct EdgeWorkItems {
+  static constexpr std::int64_t longest_part = 512;   ///< edges of one row
+  static constexpr std::int64_t longest_item = 1024;  ///< edges of several rows
   static constexpr std::int64_t block_sources = 256;
 
-  std::vector<EdgePiece> pieces;
+  std::vector<EdgeWorkItem> items;
 };
 
 /// O(sources + rows + edges / longest_part).
-EdgePieces make_edge_pieces(const CscView& edges, std::int64_t sources);
+EdgeWorkItems make_edge_work_items(const CscView& edges, std::int64_t sources);
 
-/// The graph's pieces, from its cache.
-std::shared_ptr<const EdgePieces> edge_pieces(const Graph& graph);
+/// The graph's work items, from its cache.
+std::shared_ptr<const EdgeWorkItems> edge_work_items(const Graph& graph);
 
 }  // namespace bough::mp
