@@ -210,23 +210,4 @@ AttentionTilePlan make_attention_tile_plan(const AttentionPlan& plan, std::int64
   return TilePlanner(plan).run(batch_columns);
 }
 
-TileCounts count_tiles(const AttentionTilePlan& plan) {
-  TileCounts counts;
-  counts.tiles = count(plan.tiles);
-  counts.steps = count(plan.steps);
-  counts.columns = count(plan.columns);
-  counts.listed_relations = count(plan.relations);
-  for (const TileHeader& tile : plan.tiles) counts.lanes += tile.num_lanes;
-  for (const TileColumn& column : plan.columns) counts.related_columns += column.relation >= 0;
-  for (const TileStep& step : plan.steps) counts.relation_steps += step.num_relations > 0;
-  const auto sums = [](const PartLists& lists) {
-    std::int64_t total = 0;
-    for (const RowItems& items : lists.batches) total += count(items.items);
-    return total;
-  };
-  counts.source_sums = sums(plan.columns_by_source);
-  counts.relation_sums = sums(plan.columns_by_relation) + sums(plan.relations_by_relation);
-  return counts;
-}
-
 }  // namespace bough::simt

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "kernels/attention/plan/attention_plan.h"
-#include "kernels/attention/simt/cost.h"
 #include "kernels/attention/simt/tile_view.h"
 
 namespace bough::simt {
@@ -33,7 +32,5 @@ inline constexpr std::int64_t columns_and_heads_held = std::int64_t{1} << 17;
 
 /// The tiles of a plan, in their order. Batches have up to batch_columns columns, or one tile. O(columns log columns).
 AttentionTilePlan make_attention_tile_plan(const AttentionPlan& plan, std::int64_t batch_columns);
-
-TileCounts count_tiles(const AttentionTilePlan& plan);
 
 }  // namespace bough::simt

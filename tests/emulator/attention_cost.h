@@ -1,6 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <iterator>
+
+#include "kernels/attention/simt/tile_plan.h"
 
 /// What the kernels of graph attention move and compute, for float or bfloat16 and widths up to 64 (other widths share
 /// out lanes differently). Tests hold the kernels to it on the emulator.
@@ -90,6 +93,25 @@ struct TileCounts {
   std::int64_t source_sums = 0;       ///< sources of every batch: sums of vectors of columns
   std::int64_t relation_sums = 0;     ///< relations of every batch, by columns and by lists
 };
+
+inline TileCounts count_tiles(const AttentionTilePlan& plan) {
+  TileCounts counts;
+  counts.tiles = std::ssize(plan.tiles);
+  counts.steps = std::ssize(plan.steps);
+  counts.columns = std::ssize(plan.columns);
+  counts.listed_relations = std::ssize(plan.relations);
+  for (const TileHeader& tile : plan.tiles) counts.lanes += tile.num_lanes;
+  for (const TileColumn& column : plan.columns) counts.related_columns += column.relation >= 0;
+  for (const TileStep& step : plan.steps) counts.relation_steps += step.num_relations > 0;
+  const auto sums = [](const PartLists& lists) {
+    std::int64_t total = 0;
+    for (const RowItems& items : lists.batches) total += std::ssize(items.items);
+    return total;
+  };
+  counts.source_sums = sums(plan.columns_by_source);
+  counts.relation_sums = sums(plan.columns_by_relation) + sums(plan.relations_by_relation);
+  return counts;
+}
 
 /// What a block reads to find its way: every warp the tile, its rows, and the steps; of the columns each warp a part.
 constexpr double tile_plan_sectors(const TileCounts& counts) {
