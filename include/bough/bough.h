@@ -76,3 +76,4 @@
 #include "bough/ops/segment.h"
 #include "bough/ops/softmax.h"
 #include "bough/tasks/corpus.h"
+#include "bough/tasks/run_experiment.h"

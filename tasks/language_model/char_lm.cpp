@@ -14,8 +14,8 @@
 #include "bough/nn/options_json.h"
 #include "bough/ops/arithmetic.h"
 #include "bough/ops/cross_entropy.h"
-#include "tasks/language_model/device_windows.h"
 #include "tasks/language_model/text_corpus.h"
+#include "tasks/language_model/windows.h"
 #include "tasks/machine.h"
 
 namespace bough {

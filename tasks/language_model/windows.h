@@ -4,11 +4,12 @@
 #include <memory>
 #include <vector>
 
+#include "bough/core/prefetcher.h"
 #include "bough/core/tensor.h"
 
 namespace bough {
 
-/// Encoded text, shared by everybody who cuts windows from it.
+/// Encoded text, shared by all objects that cut windows from it.
 using EncodedText = std::shared_ptr<const std::vector<std::int32_t>>;
 
 struct WindowShape {
@@ -43,6 +44,24 @@ class TrainingWindows {
   WindowShape shape_;
   std::uint64_t seed_;
   std::int64_t parts_;
+};
+
+/// Training windows on a device. The next batch is copied there while the device computes with this one.
+class DeviceWindows {
+ public:
+  DeviceWindows(TrainingWindows windows, Device device);
+
+  /// As TrainingWindows::batch. Batches that come one after the other are found on their way already.
+  WindowBatch batch(std::int64_t step, std::int64_t part = 0);
+  const TrainingWindows& windows() const { return windows_; }
+
+ private:
+  void start(std::int64_t index);
+
+  TrainingWindows windows_;
+  Device device_;
+  Prefetcher prefetcher_;
+  std::int64_t started_ = -1;  ///< the batch on its way, counted through all parts of all steps
 };
 
 /// Windows that overlap by half, of which the second half is scored given the first: every character after the first

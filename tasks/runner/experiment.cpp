@@ -90,7 +90,7 @@ std::vector<SweepAxis> read_sweep(const json& sweep) {
     }
     axes.push_back({path, values});
   }
-  // Seeds vary slowest: whoever stops early has seen every setting.
+  // Seeds vary slowest: a sweep that is stopped early has run every setting.
   std::ranges::stable_sort(axes, {}, [](const SweepAxis& axis) { return axis.path == "train.seed" ? 0 : 1; });
   return axes;
 }
@@ -246,6 +246,12 @@ std::string first_difference(const json& a, const json& b) {
   return "";
 }
 
+std::string experiment_name(json source, const std::vector<std::string>& overrides) {
+  for (const std::string& text : overrides) apply_override(source, text);
+  const json name = source.is_object() ? source.value("name", json()) : json();
+  return as_file_name(name.is_string() ? name.get<std::string>() : "experiment");
+}
+
 Experiment read_experiment(json source, const ExperimentOptions& options) {
   if (!source.is_object()) {
     throw ConfigError("experiment", fmt::format("must be a JSON object, not {}", json_excerpt(source)));
@@ -283,7 +289,7 @@ Experiment read_experiment(json source, const ExperimentOptions& options) {
   }
   json own = source;
   own.erase("sweep");
-  experiment.name = as_file_name(own.value("name", "experiment"));
+  experiment.name = experiment_name(own);
   experiment.description = own.value("description", "");
   experiment.jobs = own.value("jobs", json()).is_number_integer() ? own["jobs"].get<std::int64_t>() : 0;
   return experiment;

@@ -42,6 +42,9 @@ struct ExperimentOptions {
 /// looked up like data.
 Experiment read_experiment(nlohmann::json source, const ExperimentOptions& options = {});
 
+/// The name of an experiment with these overrides, as a file name; checks nothing else.
+std::string experiment_name(nlohmann::json source, const std::vector<std::string>& overrides = {});
+
 /// Sets one value: the path's objects are made as needed. The text is JSON or else a plain string. ConfigError unless
 /// it looks like path=value.
 void apply_override(nlohmann::json& source, const std::string& text);

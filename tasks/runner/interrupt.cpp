@@ -17,13 +17,13 @@ extern "C" void note_signal(int signal) {
 
 InterruptGuard::InterruptGuard() {
   signal_seen = 0;
-  std::signal(SIGINT, note_signal);
-  std::signal(SIGTERM, note_signal);
+  interrupt_before_ = std::signal(SIGINT, note_signal);
+  terminate_before_ = std::signal(SIGTERM, note_signal);
 }
 
 InterruptGuard::~InterruptGuard() {
-  std::signal(SIGINT, SIG_DFL);
-  std::signal(SIGTERM, SIG_DFL);
+  std::signal(SIGINT, interrupt_before_);
+  std::signal(SIGTERM, terminate_before_);
 }
 
 bool interrupted() { return signal_seen != 0; }

@@ -3,13 +3,17 @@
 namespace bough::runner {
 
 /// While it lives, the first SIGINT or SIGTERM only sets a flag, so that a step can be finished and saved; the next one
-/// ends the program as it always did. One at a time.
+/// ends the program as it always did. What handled them before does so again afterwards. One at a time.
 class InterruptGuard {
  public:
   InterruptGuard();
   ~InterruptGuard();
   InterruptGuard(const InterruptGuard&) = delete;
   InterruptGuard& operator=(const InterruptGuard&) = delete;
+
+ private:
+  void (*interrupt_before_)(int);
+  void (*terminate_before_)(int);
 };
 
 /// Whether such a signal has come since the guard was made.

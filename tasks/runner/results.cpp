@@ -8,7 +8,21 @@
 #include "bough/core/json.h"
 #include "src/core/files.h"
 
-namespace bough::runner {
+namespace bough {
+
+const char* to_string(RunStatus status) {
+  switch (status) {
+    case RunStatus::running:
+      return "running";
+    case RunStatus::done:
+      return "done";
+    case RunStatus::failed:
+      return "failed";
+  }
+  return "";
+}
+
+namespace runner {
 namespace {
 
 using nlohmann::json;
@@ -29,18 +43,6 @@ const json& object_in(const json& entry, const char* key) {
 }
 
 }  // namespace
-
-const char* to_string(RunStatus status) {
-  switch (status) {
-    case RunStatus::running:
-      return "running";
-    case RunStatus::done:
-      return "done";
-    case RunStatus::failed:
-      return "failed";
-  }
-  return "";
-}
 
 double metric_of(const RunResult& result, const std::string& name) {
   const auto found = result.metrics.find(name);
@@ -111,7 +113,7 @@ RunResult* Results::find(const std::string& run_name) {
   return found == runs.end() ? nullptr : &*found;
 }
 
-void save_results(const std::string& path, const Results& results) {
+ordered_json to_json(const Results& results) {
   ordered_json file = {{"name", results.name},
                        {"description", results.description},
                        {"note", results.note},
@@ -126,8 +128,12 @@ void save_results(const std::string& path, const Results& results) {
   for (const Bound& bound : results.bounds) file["bounds"].push_back({{"name", bound.name}, {"value", bound.value}});
   file["runs"] = ordered_json::array();
   for (const RunResult& run : results.runs) file["runs"].push_back(to_json(run));
+  return file;
+}
+
+void save_results(const std::string& path, const Results& results) {
   // Text from error messages may hold bytes that are no UTF-8.
-  const std::string text = file.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
+  const std::string text = to_json(results).dump(1, ' ', false, json::error_handler_t::replace) + "\n";
   AtomicFileWriter writer(path);
   writer.write(text.data(), text.size());
   writer.commit();
@@ -156,4 +162,5 @@ Results load_results(const std::string& path) {
   }
 }
 
-}  // namespace bough::runner
+}  // namespace runner
+}  // namespace bough

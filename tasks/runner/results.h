@@ -5,18 +5,17 @@
 #include <string>
 #include <vector>
 
+#include "bough/tasks/run_experiment.h"
 #include "tasks/runner/experiment.h"
 #include "tasks/training/training_loop.h"
 
 namespace bough::runner {
 
+using bough::RunStatus;
 using tasks::Bound;
 using tasks::Metric;
 using tasks::RunFacts;
 using training::CurvePoint;
-
-enum class RunStatus { running, done, failed };
-const char* to_string(RunStatus status);
 
 /// What results.json says of one run.
 struct RunResult {
@@ -46,7 +45,7 @@ RunResult run_result_from(const nlohmann::json& entry);
 /// Everything a report needs: the file that stays valid JSON whatever happens.
 struct Results {
   std::string name, description;
-  std::string note = {};      ///< what somebody has to say of these figures
+  std::string note = {};      ///< a remark of a person on these figures
   nlohmann::json experiment;  ///< as given, with what --set changed
   nlohmann::json host;
   std::string command;  ///< how to repeat it
@@ -57,6 +56,8 @@ struct Results {
   RunResult* find(const std::string& run_name);
 };
 
+/// The contents of results.json.
+nlohmann::ordered_json to_json(const Results& results);
 /// Replaces the file atomically. Numbers that are not finite become null.
 void save_results(const std::string& path, const Results& results);
 /// IoError if the file is not there, ConfigError or IoError if it is not one of ours.

@@ -1,255 +1,156 @@
-#include "tasks/runner/run_experiment.h"
+#include "bough/tasks/run_experiment.h"
 
 #include <fmt/format.h>
-#include <poll.h>
 
-#include <algorithm>
+#include <cstdlib>
 #include <filesystem>
-#include <iostream>
-#include <iterator>
+#include <nlohmann/json.hpp>
 
 #include "bough/core/errors.h"
-#include "bough/core/json.h"
 #include "bough/core/parallel.h"
 #include "bough/graph/plugin.h"
-#include "bough/ops/matmul.h"
-#include "src/core/files.h"
-#include "tasks/machine.h"
-#include "tasks/registry.h"
-#include "tasks/runner/interrupt.h"
-#include "tasks/runner/worker.h"
+#include "tasks/runner/run_sweep.h"
 
-namespace bough::runner {
+namespace bough {
 namespace {
 
 using nlohmann::json;
 namespace fs = std::filesystem;
 
-const std::string& created(const std::string& folder) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) throw IoError("run", fmt::format("the folder '{}' cannot be made: {}", folder, error.message()));
-  return folder;
-}
-
-class Sweep {
+/// Where results go if they are not to stay.
+class TemporaryFolder {
  public:
-  Sweep(const Experiment& experiment, const SweepOptions& options);
+  TemporaryFolder() : path_((fs::temp_directory_path() / "bough-XXXXXX").string()) {
+    if (::mkdtemp(path_.data()) == nullptr) {
+      throw IoError("run", fmt::format("no temporary folder '{}' can be made", path_));
+    }
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
 
-  SweepOutcome run(const std::vector<RunPlan>& plans);
+  const std::string& path() const { return path_; }
 
  private:
-  std::vector<const RunPlan*> pending(const std::vector<RunPlan>& plans);
-  void run_here(const std::vector<const RunPlan*>& plans);
-  void run_side_by_side(std::vector<const RunPlan*> plans);
-  void on_event(const RunPlan& plan, WorkerProcess& worker, bool& has_result);
-  json worker_request(const RunPlan& plan) const;
-  void note_start(const RunPlan& plan);
-  void note_result(const RunResult& result);
-  RunResult failed(const RunPlan& plan, const std::string& error) const;
-  void put(const RunResult& result);
-  std::string folder_of(const std::string& run) const { return (fs::path(options_.folder) / "runs" / run).string(); }
-  void save() const { save_results((fs::path(options_.folder) / "results.json").string(), outcome_.results); }
-
-  const Experiment& experiment_;
-  const SweepOptions& options_;
-  FolderLock lock_;
-  SweepObserver silent_;
-  SweepObserver& observer_;
-  SweepOutcome outcome_;
+  std::string path_;
 };
 
-Sweep::Sweep(const Experiment& experiment, const SweepOptions& options)
-    : experiment_(experiment),
-      options_(options),
-      lock_(created(options.folder)),
-      observer_(options.observer == nullptr ? silent_ : *options.observer) {
-  const std::string path = (fs::path(options.folder) / "results.json").string();
-  if (fs::exists(path)) outcome_.results = load_results(path);
-  for (const PlannedRun& run : experiment.runs) {
-    const RunResult* before = outcome_.results.find(run.name);
-    if (before == nullptr) continue;
-    const std::string difference = first_difference(completed_config(before->config), run.config);
-    if (difference.empty()) continue;
-    throw ConfigError("run", fmt::format("'{}' holds the run '{}' with another {}; choose another --out",
-                                         options.folder, run.name, difference));
-  }
-  Results& results = outcome_.results;
-  results.name = experiment.name;
-  results.description = experiment.description;
-  results.experiment = experiment.source;
-  results.host = describe_host();
-  results.command = options.command;
-  results.metric = experiment.task->metric();
-  results.bounds = experiment.task->bounds(experiment.runs.front().checked);
-}
-
-std::vector<const RunPlan*> Sweep::pending(const std::vector<RunPlan>& plans) {
-  std::vector<const RunPlan*> result;
-  for (const RunPlan& plan : plans) {
-    const RunResult* before = outcome_.results.find(plan.run->name);
-    if (before != nullptr && before->status == RunStatus::done) {
-      observer_.on_result(*before, true);
-    } else if (!plan.error.empty()) {
-      note_result(failed(plan, plan.error));
-    } else {
-      result.push_back(&plan);
-    }
+/// Metrics that are one number; the others stand in the document.
+std::map<std::string, double> numbers_of(const json& metrics) {
+  std::map<std::string, double> result;
+  for (const auto& [name, value] : metrics.items()) {
+    if (value.is_number()) result[name] = value.get<double>();
   }
   return result;
 }
 
-SweepOutcome Sweep::run(const std::vector<RunPlan>& plans) {
-  const InterruptGuard guard;
-  const std::string source = experiment_.source.dump(2) + "\n";
-  AtomicFileWriter writer((fs::path(options_.folder) / "experiment.json").string());
-  writer.write(source.data(), source.size());
-  writer.commit();
-  save();
-
-  const std::vector<const RunPlan*> left = pending(plans);
-  options_.jobs > 1 ? run_side_by_side(left) : run_here(left);
-  outcome_.interrupted = interrupted();
-  return std::move(outcome_);
+RunOutcome outcome_of(const runner::RunResult& result) {
+  return {.name = result.name,
+          .status = result.status,
+          .error = result.error,
+          .attention_degree = result.facts.attention_degree,
+          .num_edges = result.facts.num_edges,
+          .parameters = result.facts.parameters,
+          .steps = result.steps_done,
+          .metrics = numbers_of(result.metrics),
+          .last_metrics = numbers_of(result.last_metrics),
+          .best_step = result.best_step,
+          .train_seconds = result.train_seconds,
+          .tokens_per_second = result.tokens_per_second,
+          .peak_memory_bytes = result.peak_memory_bytes};
 }
 
-void Sweep::run_here(const std::vector<const RunPlan*>& plans) {
-  for (const RunPlan* plan : plans) {
-    if (interrupted()) return;
-    note_start(*plan);
-    note_result(train_run(
-        {.task = experiment_.task,
-         .run = plan->run,
-         .folder = folder_of(plan->run->name),
-         .resume = options_.resume,
-         .should_stop = interrupted,
-         .on_progress = [&](const RunProgress& progress) { observer_.on_progress(plan->run->name, progress); }}));
+ExperimentPlan plan_of(const runner::Experiment& experiment, const std::vector<runner::RunPlan>& plans, int jobs) {
+  ExperimentPlan result{.name = experiment.name,
+                        .metric = experiment.task->metric().name,
+                        .runs = {},
+                        .jobs = jobs,
+                        .seconds = runner::total_seconds(plans, jobs)};
+  for (const runner::RunPlan& plan : plans) {
+    result.runs.push_back({.name = plan.run->name,
+                           .error = plan.error,
+                           .attention_degree = plan.facts.attention_degree,
+                           .num_nodes = plan.facts.num_nodes,
+                           .num_edges = plan.facts.num_edges,
+                           .length = plan.facts.length,
+                           .parameters = plan.facts.parameters,
+                           .memory_bytes = plan.facts.memory_bytes,
+                           .seconds = plan.seconds});
   }
+  return result;
 }
 
-void Sweep::run_side_by_side(std::vector<const RunPlan*> plans) {
-  struct Active {
-    const RunPlan* plan;
-    std::unique_ptr<WorkerProcess> worker;
-    bool has_result = false;
-  };
-  // The longest first: whoever starts last should not be the one everybody waits for.
-  std::ranges::stable_sort(plans, std::greater<>(), &RunPlan::seconds);
-  std::vector<Active> active;
-  auto next = plans.begin();
-  while (true) {
-    while (!interrupted() && next != plans.end() && std::ssize(active) < options_.jobs) {
-      const RunPlan* plan = *next++;
-      note_start(*plan);
-      active.push_back({plan, std::make_unique<WorkerProcess>(options_.worker_program, worker_request(*plan))});
+int jobs_for(const runner::Experiment& experiment, const std::vector<runner::RunPlan>& plans,
+             const RunOptions& options) {
+  if (options.jobs < 0) throw ConfigError("run", fmt::format("jobs must be at least 0, not {}", options.jobs));
+  if (options.worker_program.empty()) {
+    if (options.jobs > 1) {
+      throw ConfigError("run", fmt::format("{} runs side by side need a worker program", options.jobs));
     }
-    if (active.empty()) return;
-
-    std::vector<pollfd> files;
-    for (const Active& one : active) files.push_back({.fd = one.worker->output(), .events = POLLIN, .revents = 0});
-    ::poll(files.data(), files.size(), 1000);
-    if (interrupted()) {
-      for (Active& one : active) one.worker->interrupt();
-    }
-    for (std::size_t i = 0; i < files.size(); ++i) {
-      if (files[i].revents != 0) on_event(*active[i].plan, *active[i].worker, active[i].has_result);
-    }
-    for (Active& one : active) {
-      if (!one.worker->finished()) continue;
-      const std::string reason = one.worker->wait_for_end();
-      // Told to end before it could listen, it has failed at nothing: the run is still to be done.
-      if (!one.has_result && !one.worker->told_to_end()) note_result(failed(*one.plan, reason));
-    }
-    std::erase_if(active, [](const Active& one) { return one.worker->finished(); });
+    return 1;
   }
+  return runner::choose_jobs(plans, options.jobs > 0 ? options.jobs : experiment.jobs, num_threads());
 }
 
-void Sweep::on_event(const RunPlan& plan, WorkerProcess& worker, bool& has_result) {
-  for (const json& line : worker.read_lines()) {
-    if (line.contains("progress")) observer_.on_progress(plan.run->name, run_progress_from(line["progress"]));
-    if (line.contains("result")) {
-      has_result = true;
-      note_result(run_result_from(line["result"]));
-    }
+/// What concerns every run is an error of the experiment.
+void require_one_that_can_start(const std::vector<runner::RunPlan>& plans) {
+  for (const runner::RunPlan& plan : plans) {
+    if (plan.error.empty()) return;
   }
+  throw Error(plans.front().error);
 }
 
-json Sweep::worker_request(const RunPlan& plan) const {
-  std::vector<std::string> plugins = options_.plugins;
-  plugins.insert(plugins.end(), experiment_.plugins.begin(), experiment_.plugins.end());
-  return {{"run", plan.run->name},
-          {"settings", plan.run->settings},
-          {"config", plan.run->config},
-          {"folder", folder_of(plan.run->name)},
-          {"resume", options_.resume},
-          {"threads", std::max(1, num_threads() / options_.jobs)},
-          {"data_folders", plan.run->checked.data_folders},
-          {"device", bough::to_string(plan.run->checked.device)},
-          {"tf32", tf32_products()},
-          {"plugins", plugins}};
-}
+/// Passes on what a sweep tells.
+class Forwarder : public runner::SweepObserver {
+ public:
+  explicit Forwarder(RunObserver& observer) : observer_(observer) {}
+  void on_progress(const std::string& run, const RunProgress& progress) override {
+    observer_.on_progress(run, progress);
+  }
+  void on_result(const runner::RunResult& result, bool was_done_before) override {
+    observer_.on_result(outcome_of(result), was_done_before);
+  }
+  bool should_stop() override { return observer_.should_stop(); }
 
-RunResult Sweep::failed(const RunPlan& plan, const std::string& error) const {
-  return {.name = plan.run->name,
-          .settings = plan.run->settings,
-          .config = plan.run->config,
-          .status = RunStatus::failed,
-          .error = error,
-          .facts = plan.facts};
-}
-
-void Sweep::put(const RunResult& result) {
-  RunResult* known = outcome_.results.find(result.name);
-  known == nullptr ? void(outcome_.results.runs.push_back(result)) : void(*known = result);
-  save();
-}
-
-void Sweep::note_start(const RunPlan& plan) {
-  if (options_.resume && outcome_.results.find(plan.run->name) != nullptr) return;
-  put({.name = plan.run->name, .settings = plan.run->settings, .config = plan.run->config, .facts = plan.facts});
-}
-
-void Sweep::note_result(const RunResult& result) {
-  if (result.status == RunStatus::failed) ++outcome_.failed;
-  put(result);
-  observer_.on_result(result, false);
-}
+ private:
+  RunObserver& observer_;
+};
 
 }  // namespace
 
-SweepOutcome run_experiment(const Experiment& experiment, const std::vector<RunPlan>& plans,
-                            const SweepOptions& options) {
-  return Sweep(experiment, options).run(plans);
+ExperimentResults run_experiment(const json& experiment, const RunOptions& options) {
+  for (const std::string& library : options.plugins) load_plugin(library);
+  const runner::Experiment checked = runner::read_experiment(
+      experiment, {.overrides = options.overrides, .data_folders = options.data_folders, .device = options.device});
+  const std::vector<runner::RunPlan> plans = runner::plan_runs(checked);
+  const int jobs = jobs_for(checked, plans, options);
+  RunObserver silent;
+  RunObserver& observer = options.observer == nullptr ? silent : *options.observer;
+  observer.on_plan(plan_of(checked, plans, jobs));
+  if (options.plan_only) return {};
+  require_one_that_can_start(plans);
+
+  std::optional<TemporaryFolder> temporary;
+  if (options.folder.empty()) temporary.emplace();
+  Forwarder forwarder(observer);
+  const runner::SweepOutcome outcome = runner::run_sweep(checked, plans,
+                                                         {.folder = temporary ? temporary->path() : options.folder,
+                                                          .resume = options.resume,
+                                                          .jobs = jobs,
+                                                          .worker_program = options.worker_program,
+                                                          .plugins = options.plugins,
+                                                          .command = options.command,
+                                                          .handle_signals = options.handle_signals,
+                                                          .observer = &forwarder});
+  ExperimentResults results{.runs = {},
+                            .failed = outcome.failed,
+                            .interrupted = outcome.interrupted,
+                            .document = std::make_shared<const json>(runner::to_json(outcome.results))};
+  for (const runner::RunResult& run : outcome.results.runs) results.runs.push_back(outcome_of(run));
+  return results;
 }
 
-int serve_worker() {
-  const InterruptGuard guard;
-  const std::string text{std::istreambuf_iterator<char>(std::cin), {}};
-  const json request = parse_json(text, "worker request");
-  set_num_threads(request.at("threads"));
-  set_tf32_products(request.at("tf32"));
-  for (const json& library : request.at("plugins")) load_plugin(library.get<std::string>());
-  const json& config = request.at("config");
-  const PlannedRun run{.name = request.at("run"),
-                       .config = config,
-                       .settings = request.at("settings"),
-                       .checked = settings_of(config, request.at("data_folders"),
-                                              parse_device(request.at("device").get<std::string>()))};
-  const auto say = [](const char* what, const auto& value) {
-    const std::string line =
-        nlohmann::ordered_json{{what, value}}.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
-    std::fwrite(line.data(), 1, line.size(), stdout);
-    std::fflush(stdout);
-  };
-  const RunResult result =
-      train_run({.task = &tasks::task_named(config.at("task").at("kind")),
-                 .run = &run,
-                 .folder = request.at("folder"),
-                 .resume = request.at("resume"),
-                 .should_stop = interrupted,
-                 .on_progress = [&](const RunProgress& progress) { say("progress", to_json(progress)); }});
-  say("result", to_json(result));
-  return result.status == RunStatus::failed ? 1 : 0;
-}
-
-}  // namespace bough::runner
+}  // namespace bough

@@ -8,8 +8,6 @@
 
 namespace bough::runner {
 
-using training::RunProgress;
-
 struct RunRequest {
   const tasks::Task* task = nullptr;
   const PlannedRun* run = nullptr;

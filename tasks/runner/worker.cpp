@@ -30,20 +30,20 @@ Channel make_channel() {
   return {ends[0], ends[1]};
 }
 
-/// Closed by the destructor unless it has become somebody else's.
-struct SpawnPlan {
+/// What posix_spawn is told; released by the destructor.
+struct SpawnOptions {
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
-  SpawnPlan() {
+  SpawnOptions() {
     ::posix_spawn_file_actions_init(&actions);
     ::posix_spawnattr_init(&attributes);
   }
-  ~SpawnPlan() {
+  ~SpawnOptions() {
     ::posix_spawn_file_actions_destroy(&actions);
     ::posix_spawnattr_destroy(&attributes);
   }
-  SpawnPlan(const SpawnPlan&) = delete;
-  SpawnPlan& operator=(const SpawnPlan&) = delete;
+  SpawnOptions(const SpawnOptions&) = delete;
+  SpawnOptions& operator=(const SpawnOptions&) = delete;
 };
 
 void write_all(int file, const std::string& text) {
@@ -84,14 +84,14 @@ RunProgress run_progress_from(const json& entry) {
 
 WorkerProcess::WorkerProcess(const std::string& program, const json& request) {
   const Channel input = make_channel(), output = make_channel();
-  SpawnPlan plan;
-  ::posix_spawn_file_actions_adddup2(&plan.actions, input.read_end, STDIN_FILENO);
-  ::posix_spawn_file_actions_adddup2(&plan.actions, output.write_end, STDOUT_FILENO);
-  ::posix_spawnattr_setpgroup(&plan.attributes, 0);
-  ::posix_spawnattr_setflags(&plan.attributes, POSIX_SPAWN_SETPGROUP);
+  SpawnOptions spawn;
+  ::posix_spawn_file_actions_adddup2(&spawn.actions, input.read_end, STDIN_FILENO);
+  ::posix_spawn_file_actions_adddup2(&spawn.actions, output.write_end, STDOUT_FILENO);
+  ::posix_spawnattr_setpgroup(&spawn.attributes, 0);
+  ::posix_spawnattr_setflags(&spawn.attributes, POSIX_SPAWN_SETPGROUP);
   std::string name = program, argument = "run-worker";
   char* arguments[] = {name.data(), argument.data(), nullptr};
-  const int error = ::posix_spawn(&process_, program.c_str(), &plan.actions, &plan.attributes, arguments, environ);
+  const int error = ::posix_spawn(&process_, program.c_str(), &spawn.actions, &spawn.attributes, arguments, environ);
   ::close(input.read_end);
   ::close(output.write_end);
   if (error != 0) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "bough/tasks/run_experiment.h"
 #include "tasks/task.h"
 #include "tasks/training/early_stopping.h"
 #include "tasks/training/run_log.h"
@@ -32,16 +33,6 @@ struct CurvePoint {
 /// {"step", "loss", "seconds", "valid_<name>"...}, and back.
 nlohmann::ordered_json to_json(const CurvePoint& point);
 CurvePoint curve_point_from(const nlohmann::json& entry);
-
-/// How far a run is, for people.
-struct RunProgress {
-  std::int64_t step = 0, steps = 0;
-  double loss = 0;                                           ///< mean since the last time it was told
-  double metric = std::numeric_limits<double>::quiet_NaN();  ///< on the validation data; NaN before the first time
-  double tokens_per_second = 0;
-  std::int64_t memory_bytes = 0;
-  double seconds_left = 0;
-};
 
 /// What came of training so far.
 struct TrainingOutcome {

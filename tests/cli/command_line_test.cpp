@@ -90,7 +90,7 @@ TEST(CommandLine, SuggestsTheOptionBehindATypo) {
   expect_one_sentence(result.errors);
 }
 
-TEST(CommandLine, RefusesArgumentsThatNobodyReads) {
+TEST(CommandLine, RefusesArgumentsThatNoCommandReads) {
   const ProgramResult result = run_bough({"version", "please"});
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_THAT(result.errors, HasSubstr("'please' was not expected"));

@@ -15,7 +15,7 @@ extern char** environ;
 namespace bough::test {
 namespace {
 
-/// A file without a name; programs write into it, and no pipe can fill up while nobody reads.
+/// A file without a name; programs write into it, so no pipe can fill up while it is not read.
 class Capture {
  public:
   Capture() : file_(std::tmpfile(), &std::fclose) {
@@ -59,7 +59,7 @@ ProgramResult run_bough(const std::vector<std::string>& arguments, const Program
   const Capture output, errors;
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, options.input_file.c_str(), O_RDONLY, 0);
   posix_spawn_file_actions_adddup2(&actions, output.descriptor(), STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, errors.descriptor(), STDERR_FILENO);
   if (!options.output_file.empty()) {

@@ -61,6 +61,8 @@ TEST(Generate, ContinuesATextBeyondTheWindowTheSameForTheSameSeed) {
   EXPECT_EQ(first.output.size(), 8u + 70u + 1u);
   EXPECT_EQ(first.output, text("1").output);
   EXPECT_NE(first.output, text("2").output);
+  const ProgramResult last = run_bough({"generate", folder.file("out/runs/bpt-k1"), "--last", "--count", "3"});
+  EXPECT_EQ(last.exit_code, 0) << last.errors;
   EXPECT_EQ(run_bough({"generate", folder.file("out/runs/bpt-k1"), "--prompt", "\xff"}).exit_code, 2);
   EXPECT_EQ(run_bough({"generate", folder.file("out")}).exit_code, 1);
   const ProgramResult elsewhere = run_bough({"generate", folder.file("out/runs/bpt-k1"), "--device", "cuda:99"});
@@ -93,6 +95,36 @@ TEST(Report, KeepsANoteWithTheResults) {
   EXPECT_THAT(file_content(folder.file("out/report.html")), HasSubstr("Note: a busy machine &amp; &lt;slow&gt;"));
   ASSERT_EQ(run_bough({"report", folder.file("out"), "--note", ""}).exit_code, 0);
   EXPECT_THAT(run_bough({"report", folder.file("out")}).output, ::testing::Not(HasSubstr("Note:")));
+}
+
+TEST(RunWorker, TakesTheOneConfigurationOfItsRunAndEndsWithOneIfTheRunFails) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(run_bough({"run", tiny, "--out", folder.file("out"), "--set", R"(graph={"kind":"bpt","k":1})"}).exit_code,
+            0);
+  const json run = json::parse(file_content(folder.file("out/results.json")))["runs"][0];
+  const auto worker = [&](const json& config) {
+    write_file(folder.file("request"), json({{"run", "one"},
+                                             {"settings", json::object()},
+                                             {"config", config},
+                                             {"folder", folder.file("one")},
+                                             {"resume", false},
+                                             {"threads", 1},
+                                             {"data_folders", json::array()},
+                                             {"device", "cpu"},
+                                             {"tf32", false},
+                                             {"plugins", json::array()}})
+                                           .dump());
+    return run_bough({"run-worker"}, {.input_file = folder.file("request")});
+  };
+  const ProgramResult good = worker(run["config"]);
+  EXPECT_EQ(good.exit_code, 0) << good.errors;
+  const std::size_t last_line = good.output.rfind('\n', good.output.size() - 2) + 1;
+  EXPECT_EQ(json::parse(good.output.substr(last_line))["result"]["metrics"], run["metrics"]);
+  json bad = run["config"];
+  bad["task"]["corpus"] = {{"kind", "text"}, {"path", "absent.txt"}, {"valid_path", ""}, {"test_path", ""}};
+  const ProgramResult failed = worker(bad);
+  EXPECT_EQ(failed.exit_code, 1);
+  EXPECT_THAT(failed.output, HasSubstr("absent.txt"));
 }
 
 TEST(Run, RecordsAFailedRunAndEndsWithOne) {
@@ -128,7 +160,8 @@ TEST(Run, SaysThatTheDiskIsFullAndGoesOnWhenItIsNot) {
   const std::vector<std::string> arguments{"run",    tiny, "--out", folder.file("out"),
                                            "--jobs", "1",  "--set", R"(graph={"kind":"bpt","k":1})"};
   {
-    const FileSizeLimit limit(16 * 1024);
+    const FileSizeLimit limit(32 *
+                              1024);  // the best parameters fit, the checkpoint, with two moments of each, does not
     const ProgramResult full = run_bough(arguments);
     EXPECT_EQ(full.exit_code, 1);
     EXPECT_THAT(full.errors, HasSubstr("checkpoint.safetensors' could not be written: File too large"));

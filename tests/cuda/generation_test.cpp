@@ -4,7 +4,7 @@
 #include "bough/core/random.h"
 #include "tasks/language_model/generate.h"
 #include "tasks/language_model/incremental_decoder.h"
-#include "tasks/runner/run_experiment.h"
+#include "tasks/runner/run_sweep.h"
 #include "tests/cuda/same_as_cpu.h"
 #include "tests/support/files.h"
 
@@ -61,7 +61,7 @@ TEST_F(GpuGeneration, ATrainedModelWritesTheSameTextAsOnTheCpu) {
                       "graph": {"kind": "bpt", "k": 1},
                       "train": {"steps": 20, "tokens_per_batch": 64, "learning_rate": 0.02}})"),
                                                                 {.data_folders = {folder.file("")}});
-  runner::run_experiment(experiment, runner::plan_runs(experiment), {.folder = folder.file("out")});
+  runner::run_sweep(experiment, runner::plan_runs(experiment), {.folder = folder.file("out")});
   const auto written = [&](Device device) {
     return generate_text(folder.file("out/runs/" + experiment.runs[0].name + "/checkpoint.safetensors"),
                          {.prompt = "a te", .count = 20, .temperature = 0.5, .seed = 7, .device = device});

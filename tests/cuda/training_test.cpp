@@ -13,7 +13,7 @@
 #include "bough/ops/cross_entropy.h"
 #include "bough/ops/optimizer_step.h"
 #include "bough/ops/reduce.h"
-#include "tasks/runner/run_experiment.h"
+#include "tasks/runner/run_sweep.h"
 #include "tests/cuda/same_as_cpu.h"
 #include "tests/support/files.h"
 
@@ -180,7 +180,7 @@ struct TrainedRun {
 TrainedRun run_on(Device device, const json& source, const std::string& data, const std::string& folder) {
   const runner::Experiment experiment = runner::read_experiment(source, {.data_folders = {data}, .device = device});
   const runner::SweepOutcome outcome =
-      runner::run_experiment(experiment, runner::plan_runs(experiment), {.folder = folder});
+      runner::run_sweep(experiment, runner::plan_runs(experiment), {.folder = folder});
   EXPECT_EQ(outcome.failed, 0);
   TrainedRun run{json::parse(test::file_content(folder + "/results.json"))["runs"][0], {}};
   EXPECT_EQ(run.results["status"], "done") << run.results;

@@ -118,7 +118,7 @@ TEST(Results, SurviveBeingWrittenAndRead) {
   for (std::size_t i = 0; i < read.runs.size(); ++i) EXPECT_EQ(to_json(read.runs[i]), to_json(results.runs[i]));
 }
 
-TEST(Results, ThatSomebodyHasDamagedAreAnErrorThatSaysSo) {
+TEST(Results, ThatAreDamagedAreAnErrorThatSaysSo) {
   const test::TemporaryFolder folder;
   const std::string path = folder.file("results.json");
   test::write_file(path, R"({"runs": 5})");

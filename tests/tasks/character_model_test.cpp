@@ -77,7 +77,7 @@ TEST(TokenGraph, GoesThroughAWindowInTwoHalvesWhereThePatternRemembers) {
   // The first half has 10 tokens, the second 11, each of which reads 5 of the first.
   EXPECT_EQ(graph.num_edges(), 10 * 11 / 2 + 11 * 12 / 2 + 11 * 5);
   EXPECT_DOUBLE_EQ(graph.attention_degree(), static_cast<double>(graph.num_edges()) / 21);
-  EXPECT_NO_THROW(validate(window_graph(*generator, 21)));
+  EXPECT_NO_THROW(window_graph(*generator, 21).validate());
   EXPECT_EQ(window_graph(*generators().make(nlohmann::json("memory")), 7).graph.num_edges(), 7 * 8 / 2)
       << "with all there is to remember it is full attention";
 }

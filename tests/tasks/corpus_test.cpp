@@ -28,7 +28,7 @@ TEST(TurnTaking, GivesThePublishedBytes) {
   EXPECT_EQ(checksum(turn_taking_text(60'000, 778)), 0x34fcbce7u);
 }
 
-TEST(TurnTaking, NobodySpeaksAgainBeforeEightOthersHave) {
+TEST(TurnTaking, AWordComesAgainOnlyAfterEightOthers) {
   std::istringstream text(turn_taking_text(20'000, 5));
   std::string line;
   int documents = 0;

@@ -1,20 +1,16 @@
-#include "tasks/runner/run_experiment.h"
+#include "bough/tasks/run_experiment.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <csignal>
 #include <filesystem>
-#include <sstream>
+#include <nlohmann/json.hpp>
 
 #include "bough/core/errors.h"
-#include "bough/core/parallel.h"
-#include "bough/nn/checkpoint.h"
-#include "src/core/files.h"
-#include "tasks/runner/worker.h"
 #include "tests/support/files.h"
 
-namespace bough::runner {
+/// The runner as a program that has installed bough uses it: through its public header alone.
+namespace bough {
 namespace {
 
 using nlohmann::json;
@@ -25,264 +21,96 @@ json tiny() {
     "name": "tiny",
     "task": {"corpus": {"kind": "turn_taking", "train_characters": 3000, "valid_characters": 300, "test_characters": 500},
              "length": 32},
-    "model": {"layers": 2, "dim": 16, "heads": 2, "ffn": 16, "dropout": 0.1, "attention_dropout": 0.1},
-    "graph": {"kind": "bpt", "k": 1},
-    "train": {"steps": 6, "tokens_per_batch": 64, "log_every": 2, "warmup": 2, "auxiliary_weight": 0.5}})");
+    "model": {"layers": 1, "dim": 16, "heads": 2, "ffn": 16},
+    "train": {"steps": 4, "tokens_per_batch": 64},
+    "sweep": {"graph": [{"kind": "bpt", "k": 1}, {"kind": "window", "width": 4}]}})");
 }
 
-/// Presses Ctrl-C at the first sign of life.
-class Interrupter : public SweepObserver {
+class Listener : public RunObserver {
  public:
-  void on_progress(const std::string&, const RunProgress&) override {
-    if (!done_) std::raise(SIGINT);
-    done_ = true;
-  }
+  void on_plan(const ExperimentPlan& plan) override { plans.push_back(plan); }
+  void on_progress(const std::string& run, const RunProgress& progress) override { last_step[run] = progress.step; }
+  void on_result(const RunOutcome& result, bool before) override { results.emplace_back(result.name, before); }
+  bool should_stop() override { return asked++ >= stop_after; }
 
- private:
-  bool done_ = false;
+  std::vector<ExperimentPlan> plans;
+  std::map<std::string, std::int64_t> last_step;
+  std::vector<std::pair<std::string, bool>> results;
+  int asked = 0, stop_after = 1 << 30;
 };
 
-SweepOutcome run(const json& source, const std::string& folder, const SweepOptions& options = {}) {
-  const Experiment experiment = read_experiment(source);
-  SweepOptions own = options;
-  own.folder = folder;
-  return run_experiment(experiment, plan_runs(experiment), own);
+TEST(RunExperiment, RunsInThisProcessAndLeavesNothingBehindWithoutAFolder) {
+  Listener listener;
+  const ExperimentResults results = run_experiment(tiny(), {.observer = &listener});
+  ASSERT_EQ(results.runs.size(), 2u);
+  EXPECT_EQ(results.failed, 0);
+  EXPECT_FALSE(results.interrupted);
+  const RunOutcome& tree = results.runs.front();
+  EXPECT_EQ(tree.name, "bpt-k1");
+  EXPECT_EQ(tree.status, RunStatus::done);
+  EXPECT_EQ(tree.steps, 4);
+  EXPECT_GT(tree.metrics.at("bpc"), 1);
+  EXPECT_TRUE(tree.last_metrics.contains("bpc"));
+  EXPECT_GE(tree.best_step.value(), 1);
+  EXPECT_GT(tree.attention_degree, 1);
+  ASSERT_NE(results.document, nullptr);
+  EXPECT_EQ(results.document->at("runs").at(0).at("metrics").at("bpc"), tree.metrics.at("bpc"));
+
+  ASSERT_EQ(listener.plans.size(), 1u);
+  EXPECT_EQ(listener.plans[0].name, "tiny");
+  EXPECT_EQ(listener.plans[0].metric, "bpc");
+  EXPECT_EQ(listener.plans[0].runs[0].num_nodes, 63);
+  EXPECT_EQ(listener.last_step, (std::map<std::string, std::int64_t>{{"bpt-k1", 4}, {"window-width4", 4}}));
+  EXPECT_EQ(listener.results.size(), 2u);
 }
 
-/// Name and bits of every tensor of a checkpoint, the optimiser's too.
-std::map<std::string, std::vector<float>> tensors_of(const std::string& path) {
-  std::map<std::string, std::vector<float>> result;
-  for (const auto& [name, tensor] : nn::load_tensors(path).tensors) result[name] = tensor.to_vector<float>();
-  return result;
-}
-
-TEST(RunExperiment, WritesResultsLogAndCheckpoint) {
+TEST(RunExperiment, StopsWhereTheObserverSaysSoAndGoesOnFromTheFolder) {
   const test::TemporaryFolder folder;
-  const SweepOutcome outcome = run(tiny(), folder.file("out"));
-  EXPECT_EQ(outcome.failed, 0);
-  const json results = json::parse(test::file_content(folder.file("out/results.json")));
-  ASSERT_EQ(results["runs"].size(), 1u);
-  const json& one = results["runs"][0];
-  EXPECT_EQ(one["name"], "bpt-k1");
-  EXPECT_EQ(one["graph"], json({{"kind", "bpt"}, {"k", 1}}));
-  EXPECT_EQ(one["seed"], 1);
-  EXPECT_EQ(one["status"], "done");
-  EXPECT_GT(one["metrics"]["bpc"].get<double>(), 1);
-  EXPECT_LT(one["metrics"]["bpc"].get<double>(), 8);
-  EXPECT_GT(one["train_seconds"].get<double>(), 0);
-  EXPECT_GT(one["tokens_per_second"].get<double>(), 0);
-  EXPECT_GT(one["peak_memory_bytes"].get<std::int64_t>(), 1000);
-  EXPECT_EQ(one["num_nodes"], 63);
-  EXPECT_GE(one["curve"].size(), 3u);
-  EXPECT_EQ(results["bounds"].size(), 2u);
-  EXPECT_TRUE(results["host"].contains("processor"));
+  const RunOptions options{.folder = folder.file("out"), .overrides = {R"(graph={"kind":"bpt","k":1})"}};
+  const ExperimentResults whole = run_experiment(tiny(), {.overrides = options.overrides});
 
-  std::istringstream log(test::file_content(folder.file("out/runs/bpt-k1/log.jsonl")));
-  std::vector<json> records;
-  for (std::string line; std::getline(log, line);) records.push_back(json::parse(line));
-  EXPECT_EQ(records.front()["run"], "bpt-k1");
-  EXPECT_EQ(records.back()["done"], true);
-  EXPECT_TRUE(tensors_of(folder.file("out/runs/bpt-k1/checkpoint.safetensors")).contains("embedding.weight"));
-}
-
-TEST(RunExperiment, ResumesBitForBitAfterAnInterruptAndForAnyNumberOfThreads) {
-  const test::TemporaryFolder folder;
-  const SweepOutcome whole = run(tiny(), folder.file("whole"));
-
-  Interrupter interrupter;
-  const SweepOutcome cut = run(tiny(), folder.file("cut"), {.observer = &interrupter});
+  Listener listener;
+  listener.stop_after = 3;
+  RunOptions first = options;
+  first.observer = &listener;
+  const ExperimentResults cut = run_experiment(tiny(), first);
   EXPECT_TRUE(cut.interrupted);
-  ASSERT_EQ(cut.results.runs.front().status, RunStatus::running);
-  EXPECT_LT(cut.results.runs.front().steps_done, 6);
-  EXPECT_EQ(load_results(folder.file("cut/results.json")).runs.front().status, RunStatus::running);
+  ASSERT_EQ(cut.runs.size(), 1u);
+  EXPECT_EQ(cut.runs[0].status, RunStatus::running);
+  EXPECT_LT(cut.runs[0].steps, 4);
+  EXPECT_TRUE(std::filesystem::exists(folder.file("out/results.json")));
 
-  const int threads = num_threads();
-  set_num_threads(threads == 3 ? 2 : 3);
-  const SweepOutcome rest = run(tiny(), folder.file("cut"), {.resume = true});
-  set_num_threads(threads);
-  EXPECT_FALSE(rest.interrupted);
-  EXPECT_EQ(rest.results.runs.front().metrics, whole.results.runs.front().metrics);
-  EXPECT_EQ(tensors_of(folder.file("cut/runs/bpt-k1/checkpoint.safetensors")),
-            tensors_of(folder.file("whole/runs/bpt-k1/checkpoint.safetensors")));
-  const auto& curve = rest.results.runs.front().curve;
-  ASSERT_EQ(curve.size(), whole.results.runs.front().curve.size());
-  for (std::size_t i = 0; i < curve.size(); ++i) EXPECT_EQ(curve[i].loss, whole.results.runs.front().curve[i].loss);
+  RunOptions second = options;
+  second.resume = true;
+  const ExperimentResults rest = run_experiment(tiny(), second);
+  EXPECT_EQ(rest.runs[0].status, RunStatus::done);
+  EXPECT_EQ(rest.runs[0].metrics, whole.runs[0].metrics) << "bit for bit";
+  Listener again;
+  second.observer = &again;
+  run_experiment(tiny(), second);
+  EXPECT_EQ(again.results, (std::vector<std::pair<std::string, bool>>{{"bpt-k1", true}}));
 }
 
-TEST(RunExperiment, DoesNotRepeatWhatIsDoneAndKeepsRunsOfEarlierSweeps) {
-  const test::TemporaryFolder folder;
-  const double seconds = run(tiny(), folder.file("out")).results.runs.front().train_seconds;
-  json more = tiny();
-  more["sweep"] = {{"graph", {more["graph"], {{"kind", "window"}, {"width", 4}}}}};
-  const SweepOutcome second = run(more, folder.file("out"));
-  ASSERT_EQ(second.results.runs.size(), 2u);
-  EXPECT_EQ(second.results.runs[0].train_seconds, seconds);
-  EXPECT_EQ(second.results.runs[1].name, "window-width4");
+TEST(RunExperiment, ThrowsForWhatConcernsEveryRunAndRecordsWhatConcernsOne) {
+  EXPECT_THROW(run_experiment(json::object()), ConfigError);
+  EXPECT_THROW(run_experiment(tiny(), {.overrides = {"train.stepps=1"}}), ConfigError);
+  EXPECT_THROW(run_experiment(tiny(), {.overrides = {"sweep.graph=[\"star\"]"}}), Error) << "no run can start";
+  EXPECT_THROW(run_experiment(tiny(), {.jobs = 2}), ConfigError) << "no worker program";
+  const ExperimentResults results = run_experiment(tiny(), {.overrides = {R"(sweep.graph=["star","full"])"}});
+  EXPECT_EQ(results.failed, 1);
+  EXPECT_EQ(results.runs[0].status, RunStatus::failed);
+  EXPECT_THAT(results.runs[0].error, HasSubstr("no causal form"));
+  EXPECT_EQ(results.runs[1].status, RunStatus::done);
 }
 
-TEST(RunExperiment, TakesAKeyThatOlderResultsLackForItsDefault) {
-  const test::TemporaryFolder folder;
-  run(tiny(), folder.file("out"));
-  Results results = load_results(folder.file("out/results.json"));
-  ASSERT_EQ(results.runs.front().config["train"].erase("clip"), 1u);
-  save_results(folder.file("out/results.json"), results);
-  EXPECT_EQ(run(tiny(), folder.file("out"), {.resume = true}).failed, 0);
-  json changed = tiny();
-  changed["train"]["clip"] = 0.125;
-  EXPECT_THROW(run(changed, folder.file("out"), {.resume = true}), ConfigError);
-}
-
-TEST(RunExperiment, RefusesAFolderThatHoldsTheRunWithOtherSettings) {
-  const test::TemporaryFolder folder;
-  run(tiny(), folder.file("out"));
-  json other = tiny();
-  other["train"]["steps"] = 7;
-  try {
-    run(other, folder.file("out"));
-    FAIL();
-  } catch (const ConfigError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("train.steps"));
-  }
-}
-
-TEST(RunExperiment, RecordsARunThatCannotStartOrWhoseLossExplodesAndGoesOn) {
-  const test::TemporaryFolder folder;
-  json source = tiny();
-  source["train"]["clip"] = 0;
-  source["sweep"] = {{"graph", {"star", "bpt"}}, {"train.learning_rate", {1e-3, 1e30}}};
-  const SweepOutcome outcome = run(source, folder.file("out"));
-  EXPECT_EQ(outcome.failed, 3);
-  Results results = load_results(folder.file("out/results.json"));
-  EXPECT_EQ(results.find("bpt-learning_rate0.001")->status, RunStatus::done);
-  EXPECT_THAT(results.find("star-learning_rate0.001")->error, HasSubstr("no causal form"));
-  const RunResult& exploded = *results.find("bpt-learning_rate1e_30");
-  EXPECT_EQ(exploded.status, RunStatus::failed);
-  EXPECT_THAT(exploded.error, ::testing::AnyOf(HasSubstr("loss of step"), HasSubstr("valid_bpc after step")));
-}
-
-TEST(RunExperiment, RecordsARunWhoseScoreIsNotANumberAsFailed) {
-  const test::TemporaryFolder folder;
-  json source = tiny();
-  source["train"].update({{"steps", 1}, {"warmup", 0}, {"learning_rate", 1e30}});
-  EXPECT_EQ(run(source, folder.file("out")).failed, 1);
-  const Results results = load_results(folder.file("out/results.json"));
-  EXPECT_THAT(results.runs.front().error, HasSubstr("valid_bpc after step 1"));
-}
-
-TEST(RunExperiment, RecordsAWorkerThatIsKilledAndFinishesItLater) {
-  const test::TemporaryFolder folder;
-  json source = tiny();
-  source["sweep"] = {{"train.seed", {1, 2}}};
-  const std::string deadly = folder.file("deadly");
-  test::write_file(deadly, "#!/bin/sh\nkill -9 $$\n");
-  std::filesystem::permissions(deadly, std::filesystem::perms::owner_all);
-  const SweepOutcome outcome = run(source, folder.file("out"), {.jobs = 2, .worker_program = deadly});
-  EXPECT_EQ(outcome.failed, 2);
-  for (const RunResult& one : load_results(folder.file("out/results.json")).runs) {
-    EXPECT_EQ(one.status, RunStatus::failed);
-    EXPECT_THAT(one.error, HasSubstr("signal 9"));
-  }
-  const SweepOutcome again = run(source, folder.file("out"), {.resume = true});
-  EXPECT_EQ(again.failed, 0);
-  for (const RunResult& one : again.results.runs) EXPECT_EQ(one.status, RunStatus::done);
-}
-
-TEST(RunExperiment, AWorkerThatAnInterruptEndsBeforeItCanSaveHasNotFailed) {
-  const test::TemporaryFolder folder;
-  json source = tiny();
-  source["sweep"] = {{"train.seed", {1, 2}}};
-  const std::string deaf = folder.file("deaf");
-  const json said = {{"progress", to_json(RunProgress{.step = 1, .steps = 6})}};
-  test::write_file(deaf, "#!/bin/sh\necho '" + said.dump() + "'\nexec sleep 60\n");
-  std::filesystem::permissions(deaf, std::filesystem::perms::owner_all);
-  Interrupter interrupter;
-  const SweepOutcome outcome =
-      run(source, folder.file("out"), {.jobs = 2, .worker_program = deaf, .observer = &interrupter});
-  EXPECT_TRUE(outcome.interrupted);
-  EXPECT_EQ(outcome.failed, 0);
-  for (const RunResult& one : outcome.results.runs) EXPECT_EQ(one.status, RunStatus::running);
-  EXPECT_EQ(run(source, folder.file("out"), {.resume = true}).failed, 0);
-}
-
-TEST(RunExperiment, SaysThatAFolderCannotBeMade) { EXPECT_THROW(run(tiny(), "/dev/null/out"), IoError); }
-
-TEST(RunExperiment, LeavesAFolderAloneThatAnotherRunWritesTo) {
-  const test::TemporaryFolder folder;
-  std::filesystem::create_directory(folder.file("out"));
-  {
-    const FolderLock other(folder.file("out"));
-    EXPECT_THROW(run(tiny(), folder.file("out")), IoError);
-    EXPECT_TRUE(std::filesystem::is_empty(folder.file("out")));
-  }
-  EXPECT_EQ(run(tiny(), folder.file("out")).failed, 0);
-}
-
-TEST(RunExperiment, TellsHowFarTheHeadsOfAnAdaptiveSpanReachAndAPenaltyPullsThemIn) {
-  const test::TemporaryFolder folder;
-  json source = tiny();
-  source["graph"] = {{"kind", "adaptive_span"}, {"max_span", 20}};
-  source["train"]["steps"] = 60;
-  source["train"]["learning_rate"] = 0.05;
-  source["sweep"] = {{"train.span_weight", {0.0, 1.0}}};
-  const SweepOutcome outcome = run(source, folder.file("out"));
-  ASSERT_EQ(outcome.failed, 0);
-  std::vector<double> reach;
-  for (const RunResult& one : outcome.results.runs) {
-    const json& spans = one.metrics.at("spans");
-    ASSERT_EQ(spans.size(), 2u) << "one row for each layer";
-    ASSERT_EQ(spans[0].size(), 2u) << "one number for each head";
-    reach.push_back(spans[0][0]);
-  }
-  EXPECT_LT(reach[1], 0.8 * reach[0]);
-}
-
-TEST(RunExperiment, ReadsTextFilesAndSaysWhereItLookedForAMissingOne) {
-  const test::TemporaryFolder folder;
-  std::string text;
-  for (int i = 0; i < 300; ++i) text += "the cat sat\xff on the mat " + std::to_string(i % 10);
-  test::write_file(folder.file("text.txt"), text);
-  json source = tiny();
-  source["task"]["corpus"] = {{"kind", "text"}, {"path", "text.txt"}};
-  const ExperimentOptions options{.data_folders = {folder.file("nowhere"), folder.file("")}};
-  const Experiment experiment = read_experiment(source, options);
-  EXPECT_EQ(run_experiment(experiment, plan_runs(experiment), {.folder = folder.file("out")}).failed, 0);
-
-  source["task"]["corpus"]["path"] = "absent.txt";
-  const auto plans = plan_runs(read_experiment(source, options));
-  EXPECT_THAT(plans.front().error, ::testing::AllOf(HasSubstr("absent.txt"), HasSubstr("nowhere")));
-}
-
-TEST(Plan, SaysWhichTextIsTooShortForAWindow) {
-  const test::TemporaryFolder folder;
-  test::write_file(folder.file("text.txt"), std::string(100, 'x'));
-  test::write_file(folder.file("empty.txt"), "");
-  const auto error_with = [&](const char* path, double held_out) {
-    json source = tiny();
-    source["task"]["corpus"] = {{"kind", "text"}, {"path", path}, {"held_out", held_out}};
-    return plan_runs(read_experiment(source, {.data_folders = {folder.file("")}})).front().error;
-  };
-  EXPECT_THAT(error_with("empty.txt", 0.1), HasSubstr("training text has 0 characters"));
-  EXPECT_THAT(error_with("text.txt", 0.1), HasSubstr("validation text has 10 characters"));
-}
-
-TEST(Plan, RefusesAModelThatNoMemoryCouldHold) {
-  json source = tiny();
-  source["model"]["dim"] = 65536;
-  source["model"]["layers"] = 10000;
-  EXPECT_THAT(plan_runs(read_experiment(source)).front().error, HasSubstr("of memory are free"));
-}
-
-TEST(Plan, EstimatesMemoryWithinAFactorOfThreeOfWhatIsUsed) {
-  const test::TemporaryFolder folder;
-  json source = tiny();
-  source["train"]["tokens_per_batch"] = 2048;
-  source["train"]["steps"] = 2;
-  source["model"]["dim"] = 64;
-  const SweepOutcome outcome = run(source, folder.file("out"));
-  const RunResult& result = outcome.results.runs.front();
-  EXPECT_LT(result.peak_memory_bytes, 3 * plan_runs(read_experiment(source)).front().facts.memory_bytes);
-  EXPECT_GT(3 * result.peak_memory_bytes, plan_runs(read_experiment(source)).front().facts.memory_bytes);
+TEST(RunExperiment, APlanTrainsNothing) {
+  Listener listener;
+  const ExperimentResults results = run_experiment(tiny(), {.plan_only = true, .observer = &listener});
+  EXPECT_TRUE(results.runs.empty());
+  ASSERT_EQ(listener.plans.size(), 1u);
+  EXPECT_EQ(listener.plans[0].runs.size(), 2u);
+  EXPECT_TRUE(listener.last_step.empty());
 }
 
 }  // namespace
-}  // namespace bough::runner
+}  // namespace bough

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -8,12 +7,12 @@
 #include "bough/core/errors.h"
 #include "bough/core/json.h"
 #include "bough/core/launch_trace.h"
-#include "bough/core/parallel.h"
 #include "bough/graph/plugin.h"
 #include "bough/ops/matmul.h"
+#include "bough/tasks/run_experiment.h"
 #include "tasks/machine.h"
 #include "tasks/runner/json_schema.h"
-#include "tasks/runner/run_experiment.h"
+#include "tasks/runner/run_sweep.h"
 #include "tools/bough/commands.h"
 #include "tools/bough/progress.h"
 #include "tools/bough/words.h"
@@ -22,64 +21,76 @@ namespace bough::cli {
 namespace {
 
 namespace fs = std::filesystem;
-using runner::RunPlan;
-using runner::RunResult;
-using runner::RunStatus;
 
-class ProgressPrinter : public runner::SweepObserver {
- public:
-  explicit ProgressPrinter(runner::Metric metric) : metric_(std::move(metric)) {}
-
-  void on_progress(const std::string& run, const runner::RunProgress& now) override {
-    std::string words = fmt::format("loss {:.4f}", now.loss);
-    if (std::isfinite(now.metric)) words += fmt::format("  {} {:.4f}", metric_.name, now.metric);
-    words += fmt::format("  {} tokens/s  {}  {} left", short_number(now.tokens_per_second),
-                         bytes_in_words(now.memory_bytes), seconds_in_words(now.seconds_left));
-    lines_.show(run, now.step, now.steps, words);
-  }
-
-  void on_result(const RunResult& result, bool was_done_before) override {
-    if (result.status == RunStatus::failed) return lines_.finish(result.name, "failed: " + result.error);
-    if (result.status == RunStatus::running) {
-      return lines_.finish(result.name, fmt::format("saved after step {}", result.steps_done));
-    }
-    lines_.finish(result.name,
-                  fmt::format("{} {:.4f}  degree {:.2f}  {} tokens/s  {}{}", metric_.name,
-                              runner::metric_of(result, metric_.name), result.facts.attention_degree,
-                              short_number(result.tokens_per_second), seconds_in_words(result.train_seconds),
-                              was_done_before ? "  (done before)" : ""));
-  }
-
- private:
-  runner::Metric metric_;
-  ProgressLines lines_;
-};
-
-void print_plan(const runner::Experiment& experiment, const std::vector<RunPlan>& plans, int jobs) {
-  fmt::print("{}: {} run{}, {} side by side, about {} in all\n\n", experiment.name, plans.size(),
-             plans.size() == 1 ? "" : "s", jobs, seconds_in_words(runner::total_seconds(plans, jobs)));
+void print_plan(const ExperimentPlan& plan) {
+  fmt::print("{}: {} run{}, {} side by side, about {} in all\n\n", plan.name, plan.runs.size(),
+             plan.runs.size() == 1 ? "" : "s", plan.jobs, seconds_in_words(plan.seconds));
   std::size_t width = 4;
-  for (const RunPlan& plan : plans) width = std::max(width, plan.run->name.size());
+  for (const RunEstimate& run : plan.runs) width = std::max(width, run.name.size());
   fmt::print("{:<{}}  {:>8}  {:>9}  {:>10}  {:>8}  {:>12}  {:>9}  {:>9}\n", "run", width, "degree", "nodes", "edges",
              "length", "parameters", "memory", "time");
-  for (const RunPlan& plan : plans) {
-    if (!plan.error.empty()) {
-      fmt::print("{:<{}}  cannot run: {}\n", plan.run->name, width, plan.error);
+  for (const RunEstimate& run : plan.runs) {
+    if (!run.error.empty()) {
+      fmt::print("{:<{}}  cannot run: {}\n", run.name, width, run.error);
       continue;
     }
-    fmt::print("{:<{}}  {:>8.2f}  {:>9}  {:>10}  {:>8}  {:>12}  {:>9}  {:>9}\n", plan.run->name, width,
-               plan.facts.attention_degree, plan.facts.num_nodes, plan.facts.num_edges, plan.facts.length,
-               plan.facts.parameters, bytes_in_words(plan.facts.memory_bytes), seconds_in_words(plan.seconds));
+    fmt::print("{:<{}}  {:>8.2f}  {:>9}  {:>10}  {:>8}  {:>12}  {:>9}  {:>9}\n", run.name, width, run.attention_degree,
+               run.num_nodes, run.num_edges, run.length, run.parameters, bytes_in_words(run.memory_bytes),
+               seconds_in_words(run.seconds));
   }
   fmt::print("\nMemory and time are estimates.\n");
   const auto free_bytes = available_memory();
   const auto too_large = std::ranges::count_if(
-      plans, [&](const RunPlan& plan) { return free_bytes && plan.facts.memory_bytes > *free_bytes; });
+      plan.runs, [&](const RunEstimate& run) { return free_bytes && run.memory_bytes > *free_bytes; });
   if (too_large > 0) {
     fmt::print("{} of them may need more than the {} of memory that are free here.\n", too_large,
                bytes_in_words(*free_bytes));
   }
 }
+
+/// Prints the table of a dry run, otherwise how far the runs are.
+class ProgressPrinter : public RunObserver {
+ public:
+  ProgressPrinter(std::string folder, bool dry_run) : folder_(std::move(folder)), dry_run_(dry_run) {}
+
+  void on_plan(const ExperimentPlan& plan) override {
+    plan_ = plan;
+    if (dry_run_) return print_plan(plan);
+    const auto can_start = [](const RunEstimate& run) { return run.error.empty(); };
+    if (std::ranges::none_of(plan.runs, can_start)) return;
+    fmt::print(stderr, "{}: {} run{}, {} side by side, about {}; results go to {}\n", plan.name, plan.runs.size(),
+               plan.runs.size() == 1 ? "" : "s", plan.jobs, seconds_in_words(plan.seconds), folder_);
+  }
+
+  void on_progress(const std::string& run, const RunProgress& now) override {
+    std::string words = fmt::format("loss {:.4f}", now.loss);
+    if (std::isfinite(now.metric)) words += fmt::format("  {} {:.4f}", plan_.metric, now.metric);
+    words += fmt::format("  {} tokens/s  {}  {} left", short_number(now.tokens_per_second),
+                         bytes_in_words(now.memory_bytes), seconds_in_words(now.seconds_left));
+    lines_.show(run, now.step, now.steps, words);
+  }
+
+  void on_result(const RunOutcome& result, bool was_done_before) override {
+    if (result.status == RunStatus::failed) return lines_.finish(result.name, "failed: " + result.error);
+    if (result.status == RunStatus::running) {
+      return lines_.finish(result.name, fmt::format("saved after step {}", result.steps));
+    }
+    const auto metric = result.metrics.find(plan_.metric);
+    lines_.finish(result.name,
+                  fmt::format("{} {:.4f}  degree {:.2f}  {} tokens/s  {}{}", plan_.metric,
+                              metric == result.metrics.end() ? std::nan("") : metric->second, result.attention_degree,
+                              short_number(result.tokens_per_second), seconds_in_words(result.train_seconds),
+                              was_done_before ? "  (done before)" : ""));
+  }
+
+  const ExperimentPlan& plan() const { return plan_; }
+
+ private:
+  std::string folder_;
+  bool dry_run_;
+  ExperimentPlan plan_;
+  ProgressLines lines_;
+};
 
 /// results/<name>, or the first of results/<name>-2, -3, ... that is not there yet.
 std::string new_folder(const std::string& name) {
@@ -114,18 +125,13 @@ std::string command_line(const RunCommand& given) {
   return command;
 }
 
-runner::Experiment read(const RunCommand& given) {
+/// Those of --data, then the one with the experiment.
+std::vector<std::string> data_folders(const RunCommand& given) {
   std::vector<std::string> folders = given.data;
   const bool inline_json = given.file.starts_with('{');
-  if (!given.file.empty() && !inline_json) {
-    const fs::path beside = fs::path(given.file).parent_path();
-    folders.push_back(beside.empty() ? "." : beside.string());
-  } else {
-    folders.emplace_back(".");
-  }
-  return runner::read_experiment(
-      given.file.empty() ? runner::default_experiment() : json_from_argument(given.file, "experiment"),
-      {.overrides = given.overrides, .data_folders = folders, .device = parse_device(given.device)});
+  const fs::path beside = given.file.empty() || inline_json ? fs::path() : fs::path(given.file).parent_path();
+  folders.push_back(beside.empty() ? "." : beside.string());
+  return folders;
 }
 
 void allow_tf32(const RunCommand& given) {
@@ -137,14 +143,6 @@ void allow_tf32(const RunCommand& given) {
                       "the option out and bough's own kernels multiply");
   }
   set_tf32_products(true);
-}
-
-/// What concerns every run ends the program before any of them starts.
-void require_one_that_can_start(const std::vector<RunPlan>& plans) {
-  for (const RunPlan& plan : plans) {
-    if (plan.error.empty()) return;
-  }
-  throw Error(plans.front().error);
 }
 
 }  // namespace
@@ -162,40 +160,38 @@ void run_experiment(RunCommand command) {
     command.file = (fs::path(command.out) / "experiment.json").string();
   }
   allow_tf32(command);
-  const runner::Experiment experiment = read(command);
-  const std::vector<RunPlan> plans = runner::plan_runs(experiment);
-  const std::int64_t wanted_jobs = command.jobs > 0 ? command.jobs : experiment.jobs;
-  // A trace sees only its own process.
-  const int jobs = LaunchTrace::active() ? 1 : runner::choose_jobs(plans, wanted_jobs, num_threads());
+  const nlohmann::json experiment =
+      command.file.empty() ? runner::default_experiment() : json_from_argument(command.file, "experiment");
+  if (command.out.empty()) command.out = new_folder(runner::experiment_name(experiment, command.overrides));
+
+  ProgressPrinter printer(command.out, command.dry_run);
+  const ExperimentResults results =
+      bough::run_experiment(experiment, {.folder = command.out,
+                                         .data_folders = data_folders(command),
+                                         .overrides = command.overrides,
+                                         .plugins = command.plugins,
+                                         .device = parse_device(command.device),
+                                         .resume = command.resume,
+                                         .plan_only = command.dry_run,
+                                         // A trace sees only its own process.
+                                         .jobs = LaunchTrace::active() ? 1 : command.jobs,
+                                         .worker_program = fs::read_symlink("/proc/self/exe").string(),
+                                         .handle_signals = true,
+                                         .command = command_line(command),
+                                         .observer = &printer});
   if (command.dry_run) {
-    print_plan(experiment, plans, jobs);
-    for (const RunPlan& plan : plans) {
-      if (!plan.error.empty()) throw ConfigError("run", fmt::format("'{}' cannot run: {}", plan.run->name, plan.error));
+    for (const RunEstimate& run : printer.plan().runs) {
+      if (!run.error.empty()) throw ConfigError("run", fmt::format("'{}' cannot run: {}", run.name, run.error));
     }
     return;
   }
-  require_one_that_can_start(plans);
-  if (command.out.empty()) command.out = new_folder(experiment.name);
-
-  fmt::print(stderr, "{}: {} run{}, {} side by side, about {}; results go to {}\n", experiment.name, plans.size(),
-             plans.size() == 1 ? "" : "s", jobs, seconds_in_words(runner::total_seconds(plans, jobs)), command.out);
-  ProgressPrinter printer(experiment.task->metric());
-  const runner::SweepOutcome outcome =
-      runner::run_experiment(experiment, plans,
-                             {.folder = command.out,
-                              .resume = command.resume,
-                              .jobs = jobs,
-                              .worker_program = fs::read_symlink("/proc/self/exe").string(),
-                              .plugins = command.plugins,
-                              .command = command_line(command),
-                              .observer = &printer});
   write_and_print_report(command.out);
-  if (outcome.interrupted) {
+  if (results.interrupted) {
     throw Error(fmt::format("interrupted; what was done is saved. To go on: {} --out {} --resume",
                             command_line(command), shell_quoted(command.out)));
   }
-  if (outcome.failed > 0) {
-    throw Error(fmt::format("{} of {} runs failed; the reasons are in {}", outcome.failed, plans.size(),
+  if (results.failed > 0) {
+    throw Error(fmt::format("{} of {} runs failed; the reasons are in {}", results.failed, printer.plan().runs.size(),
                             (fs::path(command.out) / "results.json").string()));
   }
 }

@@ -37,7 +37,7 @@ struct PlotRange {
 };
 PlotRange plot_range(const Plot& plot);
 
-/// LayerStep numbers inside [low, high]: 1, 2, 5 times powers of ten.
+/// Round numbers inside [low, high]: 1, 2, 5 times powers of ten.
 std::vector<double> round_steps(double low, double high, int about);
 std::vector<double> powers_of_two(double low, double high);
 

@@ -13,8 +13,8 @@
 #include "bough/ops/gspmm.h"
 #include "bough/ops/matmul.h"
 #include "bough/ops/reduce.h"
-#include "tasks/language_model/device_windows.h"
-#include "tasks/runner/run_experiment.h"
+#include "tasks/language_model/windows.h"
+#include "tasks/runner/run_sweep.h"
 #include "tests/emulator/device/device_memory.h"
 #include "tests/support/compare.h"
 #include "tests/support/errors.h"
@@ -67,8 +67,8 @@ int copies_of_run(const std::string& folder, int log_every) {
   const runner::Experiment experiment =
       runner::read_experiment(source, {.data_folders = {folder}, .device = Device::cuda()});
   const int before = emulator::copies_waited_for();
-  runner::run_experiment(experiment, runner::plan_runs(experiment),
-                         {.folder = fmt::format("{}/every-{}", folder, log_every)});
+  runner::run_sweep(experiment, runner::plan_runs(experiment),
+                    {.folder = fmt::format("{}/every-{}", folder, log_every)});
   return emulator::copies_waited_for() - before;
 }
 

@@ -8,13 +8,15 @@
 
 namespace bough::runner {
 
-/// Tells a person what happens. Every call comes from the thread that called run_experiment.
+/// Hears what happens. Every call comes from the thread that called run_sweep.
 class SweepObserver {
  public:
   virtual ~SweepObserver() = default;
   virtual void on_progress(const std::string& /*run*/, const RunProgress& /*progress*/) {}
   /// A run has ended, or was done already.
   virtual void on_result(const RunResult& /*result*/, bool /*was_done_before*/) {}
+  /// Asked between steps; true saves the runs under way and ends.
+  virtual bool should_stop() { return false; }
 };
 
 struct SweepOptions {
@@ -24,6 +26,7 @@ struct SweepOptions {
   std::string worker_program = {};        ///< a program that calls serve_worker when its only argument is run-worker
   std::vector<std::string> plugins = {};  ///< given beside those of the experiment
   std::string command = {};               ///< how to repeat it, for the report
+  bool handle_signals = true;             ///< the first SIGINT or SIGTERM saves the runs under way and ends
   SweepObserver* observer = nullptr;
 };
 
@@ -37,8 +40,7 @@ struct SweepOutcome {
 /// done are not repeated. ConfigError before anything is changed if the folder holds a run of the same name with other
 /// settings. A run that fails is recorded and the others go on. The same results, bit for bit, for any number of jobs
 /// and threads.
-SweepOutcome run_experiment(const Experiment& experiment, const std::vector<RunPlan>& plans,
-                            const SweepOptions& options);
+SweepOutcome run_sweep(const Experiment& experiment, const std::vector<RunPlan>& plans, const SweepOptions& options);
 
 /// The other end of a worker process: reads the checked configuration of one run from stdin, trains, and writes
 /// progress and result to stdout. Returns the exit code.

@@ -1,0 +1,118 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bough/core/device.h"
+
+namespace bough {
+
+enum class RunStatus { running, done, failed };  ///< running: stopped before its end, and saved
+const char* to_string(RunStatus status);
+
+/// One run of an experiment, after it has ended.
+struct RunOutcome {
+  std::string name;  ///< by what differs from the others: "bpt-k4-seed1"
+  RunStatus status = RunStatus::running;
+  std::string error = {};  ///< why it failed
+  double attention_degree = 0;
+  std::int64_t num_edges = 0, parameters = 0, steps = 0;
+  /// Numbers by name ("bpc", "valid_bpc") of the parameters that were best on the validation data, at best_step, and of
+  /// those after the last step. Empty unless the run is done.
+  std::map<std::string, double> metrics = {}, last_metrics = {};
+  std::optional<std::int64_t> best_step = {};
+  double train_seconds = 0, tokens_per_second = 0;
+  std::int64_t peak_memory_bytes = 0;
+};
+
+/// What is known of a run before it starts, or why it cannot.
+struct RunEstimate {
+  std::string name;
+  std::string error = {};
+  double attention_degree = 0;
+  std::int64_t num_nodes = 0, num_edges = 0, length = 0, parameters = 0;
+  std::int64_t memory_bytes = 0;  ///< at the peak, about
+  double seconds = 0;             ///< on one core, about
+};
+
+struct ExperimentPlan {
+  std::string name;    ///< of the experiment
+  std::string metric;  ///< what decides, by name: "bpc"
+  std::vector<RunEstimate> runs;
+  int jobs = 1;        ///< runs side by side
+  double seconds = 0;  ///< of all runs, about
+};
+
+/// How far a run is.
+struct RunProgress {
+  std::int64_t step = 0, steps = 0;
+  double loss = 0;                                           ///< mean since the last time it was told
+  double metric = std::numeric_limits<double>::quiet_NaN();  ///< on the validation data; NaN before the first time
+  double tokens_per_second = 0;
+  std::int64_t memory_bytes = 0;
+  double seconds_left = 0;
+};
+
+/// Hears what happens. Every call comes from the thread that called run_experiment.
+class RunObserver {
+ public:
+  virtual ~RunObserver() = default;
+  /// Everything is checked, nothing has started.
+  virtual void on_plan(const ExperimentPlan& /*plan*/) {}
+  /// About twice a second for each run.
+  virtual void on_progress(const std::string& /*run*/, const RunProgress& /*progress*/) {}
+  /// A run has ended, or was done already.
+  virtual void on_result(const RunOutcome& /*result*/, bool /*was_done_before*/) {}
+  /// Asked between steps; true saves the runs under way and ends.
+  virtual bool should_stop() { return false; }
+};
+
+struct RunOptions {
+  /// results.json, experiment.json and runs/<name>/ (log and checkpoints) go there. Empty: nothing is left on the disk.
+  std::string folder = {};
+  std::vector<std::string> data_folders = {};  ///< where relative paths of data files are looked up, in this order
+  std::vector<std::string> overrides = {};     ///< "train.steps=50", as --set of the command line
+  std::vector<std::string> plugins = {};       ///< shared libraries with further patterns
+  Device device = Device::cpu();
+  bool resume = false;     ///< unfinished runs in the folder go on from their checkpoints
+  bool plan_only = false;  ///< ends after on_plan
+  /// Runs side by side, each in a process of its own; 1 runs them here, one after the other; 0 is what the experiment
+  /// says, or one a core as long as the memory lasts. More than one needs a worker program.
+  int jobs = 1;
+  /// A program that trains one run when its only argument is run-worker, as `bough` does.
+  std::string worker_program = {};
+  bool handle_signals = false;  ///< the first SIGINT or SIGTERM saves the runs under way and ends
+  std::string command = {};     ///< how to repeat it, for reports
+  RunObserver* observer = nullptr;
+};
+
+struct ExperimentResults {
+  std::vector<RunOutcome> runs;
+  int failed = 0;            ///< runs that failed in this call
+  bool interrupted = false;  ///< stopped by the observer or a signal
+  /// Everything, with learning curves and configurations: the contents of results.json.
+  std::shared_ptr<const nlohmann::json> document = {};
+};
+
+/// Trains and scores every run of an experiment, as `bough run` does:
+///
+///   const auto results = bough::run_experiment({{"graph", {{"kind", "bpt"}, {"k", 4}}}, {"train", {{"steps", 50}}}});
+///   for (const bough::RunOutcome& run : results.runs) std::cout << run.name << " " << run.metrics.at("bpc") << "\n";
+///
+/// An experiment is a JSON object {"task", "model", "graph", "train", "sweep", ...}; `bough run --schema` prints all
+/// keys, and what is left out has defaults, but for the graph. Runs that the folder's results.json lists as done are
+/// not repeated. A run that fails is recorded, and the others go on. The same results, bit for bit, for any number of
+/// jobs and threads, interrupted and resumed or not.
+///
+/// ConfigError for anything in the experiment that is not allowed, naming the key and the nearest known one, and for a
+/// folder that holds a run of the same name with another configuration; Error with the reason if no run at all can
+/// start; IoError if the folder cannot be written to or another process is at work in it.
+ExperimentResults run_experiment(const nlohmann::json& experiment, const RunOptions& options = {});
+
+}  // namespace bough

@@ -1,0 +1,326 @@
+#include "tasks/runner/run_sweep.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <filesystem>
+#include <sstream>
+
+#include "bough/core/errors.h"
+#include "bough/core/parallel.h"
+#include "bough/nn/checkpoint.h"
+#include "src/core/files.h"
+#include "tasks/runner/worker.h"
+#include "tests/support/files.h"
+
+namespace bough::runner {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+
+json tiny() {
+  return json::parse(R"({
+    "name": "tiny",
+    "task": {"corpus": {"kind": "turn_taking", "train_characters": 3000, "valid_characters": 300, "test_characters": 500},
+             "length": 32},
+    "model": {"layers": 2, "dim": 16, "heads": 2, "ffn": 16, "dropout": 0.1, "attention_dropout": 0.1},
+    "graph": {"kind": "bpt", "k": 1},
+    "train": {"steps": 6, "tokens_per_batch": 64, "log_every": 2, "warmup": 2, "auxiliary_weight": 0.5}})");
+}
+
+/// Presses Ctrl-C at the first sign of life.
+class Interrupter : public SweepObserver {
+ public:
+  void on_progress(const std::string&, const RunProgress&) override {
+    if (!done_) std::raise(SIGINT);
+    done_ = true;
+  }
+
+ private:
+  bool done_ = false;
+};
+
+SweepOutcome run(const json& source, const std::string& folder, const SweepOptions& options = {}) {
+  const Experiment experiment = read_experiment(source);
+  SweepOptions own = options;
+  own.folder = folder;
+  return run_sweep(experiment, plan_runs(experiment), own);
+}
+
+/// Name and bits of every tensor of a checkpoint, the optimiser's too.
+std::map<std::string, std::vector<float>> tensors_of(const std::string& path) {
+  std::map<std::string, std::vector<float>> result;
+  for (const auto& [name, tensor] : nn::load_tensors(path).tensors) result[name] = tensor.to_vector<float>();
+  return result;
+}
+
+TEST(RunSweep, WritesResultsLogAndCheckpoint) {
+  const test::TemporaryFolder folder;
+  const SweepOutcome outcome = run(tiny(), folder.file("out"));
+  EXPECT_EQ(outcome.failed, 0);
+  const json results = json::parse(test::file_content(folder.file("out/results.json")));
+  ASSERT_EQ(results["runs"].size(), 1u);
+  const json& one = results["runs"][0];
+  EXPECT_EQ(one["name"], "bpt-k1");
+  EXPECT_EQ(one["graph"], json({{"kind", "bpt"}, {"k", 1}}));
+  EXPECT_EQ(one["seed"], 1);
+  EXPECT_EQ(one["status"], "done");
+  EXPECT_GT(one["metrics"]["bpc"].get<double>(), 1);
+  EXPECT_LT(one["metrics"]["bpc"].get<double>(), 8);
+  EXPECT_GT(one["train_seconds"].get<double>(), 0);
+  EXPECT_GT(one["tokens_per_second"].get<double>(), 0);
+  EXPECT_GT(one["peak_memory_bytes"].get<std::int64_t>(), 1000);
+  EXPECT_EQ(one["num_nodes"], 63);
+  EXPECT_GE(one["curve"].size(), 3u);
+  EXPECT_EQ(results["bounds"].size(), 2u);
+  EXPECT_TRUE(results["host"].contains("processor"));
+
+  std::istringstream log(test::file_content(folder.file("out/runs/bpt-k1/log.jsonl")));
+  std::vector<json> records;
+  for (std::string line; std::getline(log, line);) records.push_back(json::parse(line));
+  EXPECT_EQ(records.front()["run"], "bpt-k1");
+  EXPECT_EQ(records.back()["done"], true);
+  EXPECT_TRUE(tensors_of(folder.file("out/runs/bpt-k1/checkpoint.safetensors")).contains("embedding.weight"));
+}
+
+TEST(RunSweep, ResumesBitForBitAfterAnInterruptAndForAnyNumberOfThreads) {
+  const test::TemporaryFolder folder;
+  const SweepOutcome whole = run(tiny(), folder.file("whole"));
+
+  Interrupter interrupter;
+  const SweepOutcome cut = run(tiny(), folder.file("cut"), {.observer = &interrupter});
+  EXPECT_TRUE(cut.interrupted);
+  ASSERT_EQ(cut.results.runs.front().status, RunStatus::running);
+  EXPECT_LT(cut.results.runs.front().steps_done, 6);
+  EXPECT_EQ(load_results(folder.file("cut/results.json")).runs.front().status, RunStatus::running);
+
+  const int threads = num_threads();
+  set_num_threads(threads == 3 ? 2 : 3);
+  const SweepOutcome rest = run(tiny(), folder.file("cut"), {.resume = true});
+  set_num_threads(threads);
+  EXPECT_FALSE(rest.interrupted);
+  EXPECT_EQ(rest.results.runs.front().metrics, whole.results.runs.front().metrics);
+  EXPECT_EQ(tensors_of(folder.file("cut/runs/bpt-k1/checkpoint.safetensors")),
+            tensors_of(folder.file("whole/runs/bpt-k1/checkpoint.safetensors")));
+  const auto& curve = rest.results.runs.front().curve;
+  ASSERT_EQ(curve.size(), whole.results.runs.front().curve.size());
+  for (std::size_t i = 0; i < curve.size(); ++i) EXPECT_EQ(curve[i].loss, whole.results.runs.front().curve[i].loss);
+}
+
+TEST(RunSweep, SaysWhichStepWasTheBestAndGivesTheLastScoreBesideIt) {
+  const test::TemporaryFolder folder;
+  json source = tiny();
+  source["train"].update({{"evaluate_every", 2}, {"average_checkpoints", 2}});
+  run(source, folder.file("out"));
+  const json one = json::parse(test::file_content(folder.file("out/results.json")))["runs"][0];
+  double best = 1e9;
+  for (const json& point : one["curve"]) {
+    if (point["step"] == one["best_step"]) {
+      EXPECT_EQ(point["valid_bpc"], one["metrics"]["valid_bpc"]);
+    }
+    best = std::min(best, point["valid_bpc"].get<double>());
+  }
+  EXPECT_EQ(one["metrics"]["valid_bpc"], best);
+  EXPECT_TRUE(one["last_metrics"].contains("bpc"));
+  EXPECT_TRUE(tensors_of(folder.file("out/runs/bpt-k1/best.safetensors")).contains("embedding.weight"));
+  const RunResult read = load_results(folder.file("out/results.json")).runs.front();
+  EXPECT_EQ(read.best_step, one["best_step"].get<std::int64_t>());
+  EXPECT_EQ(read.last_metrics, one["last_metrics"]);
+}
+
+TEST(RunSweep, AccumulatedGradientsAndEpochsTrainALanguageModelToo) {
+  const test::TemporaryFolder folder;
+  json source = tiny();
+  source["model"].update({{"dropout", 0.0}, {"attention_dropout", 0.0}});
+  source["train"].erase("steps");
+  source["train"]["epochs"] = 0.1;
+  const RunResult whole = run(source, folder.file("whole")).results.runs.front();
+  // A tenth of 3000 characters and the rest of the last document, at most 1200, in steps of 64.
+  EXPECT_GE(whole.steps_done, 5);
+  EXPECT_LE(whole.steps_done, 7);
+  source["train"]["gradient_accumulation"] = 2;
+  const RunResult parts = run(source, folder.file("parts")).results.runs.front();
+  EXPECT_NEAR(parts.metrics["bpc"].get<double>(), whole.metrics["bpc"].get<double>(), 1e-4);
+  source["train"]["gradient_accumulation"] = 3;
+  EXPECT_THROW(read_experiment(source), ConfigError);
+}
+
+TEST(RunSweep, DoesNotRepeatWhatIsDoneAndKeepsRunsOfEarlierSweeps) {
+  const test::TemporaryFolder folder;
+  const double seconds = run(tiny(), folder.file("out")).results.runs.front().train_seconds;
+  json more = tiny();
+  more["sweep"] = {{"graph", {more["graph"], {{"kind", "window"}, {"width", 4}}}}};
+  const SweepOutcome second = run(more, folder.file("out"));
+  ASSERT_EQ(second.results.runs.size(), 2u);
+  EXPECT_EQ(second.results.runs[0].train_seconds, seconds);
+  EXPECT_EQ(second.results.runs[1].name, "window-width4");
+}
+
+TEST(RunSweep, TakesAKeyThatOlderResultsLackForItsDefault) {
+  const test::TemporaryFolder folder;
+  run(tiny(), folder.file("out"));
+  Results results = load_results(folder.file("out/results.json"));
+  ASSERT_EQ(results.runs.front().config["train"].erase("clip"), 1u);
+  save_results(folder.file("out/results.json"), results);
+  EXPECT_EQ(run(tiny(), folder.file("out"), {.resume = true}).failed, 0);
+  json changed = tiny();
+  changed["train"]["clip"] = 0.125;
+  EXPECT_THROW(run(changed, folder.file("out"), {.resume = true}), ConfigError);
+}
+
+TEST(RunSweep, RefusesAFolderThatHoldsTheRunWithOtherSettings) {
+  const test::TemporaryFolder folder;
+  run(tiny(), folder.file("out"));
+  json other = tiny();
+  other["train"]["steps"] = 7;
+  try {
+    run(other, folder.file("out"));
+    FAIL();
+  } catch (const ConfigError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("train.steps"));
+  }
+}
+
+TEST(RunSweep, RecordsARunThatCannotStartOrWhoseLossExplodesAndGoesOn) {
+  const test::TemporaryFolder folder;
+  json source = tiny();
+  source["train"]["clip"] = 0;
+  source["sweep"] = {{"graph", {"star", "bpt"}}, {"train.learning_rate", {1e-3, 1e30}}};
+  const SweepOutcome outcome = run(source, folder.file("out"));
+  EXPECT_EQ(outcome.failed, 3);
+  Results results = load_results(folder.file("out/results.json"));
+  EXPECT_EQ(results.find("bpt-learning_rate0.001")->status, RunStatus::done);
+  EXPECT_THAT(results.find("star-learning_rate0.001")->error, HasSubstr("no causal form"));
+  const RunResult& exploded = *results.find("bpt-learning_rate1e_30");
+  EXPECT_EQ(exploded.status, RunStatus::failed);
+  EXPECT_THAT(exploded.error, ::testing::AnyOf(HasSubstr("loss of step"), HasSubstr("valid_bpc after step")));
+}
+
+TEST(RunSweep, RecordsARunWhoseScoreIsNotANumberAsFailed) {
+  const test::TemporaryFolder folder;
+  json source = tiny();
+  source["train"].update({{"steps", 1}, {"warmup", 0}, {"learning_rate", 1e30}});
+  EXPECT_EQ(run(source, folder.file("out")).failed, 1);
+  const Results results = load_results(folder.file("out/results.json"));
+  EXPECT_THAT(results.runs.front().error, HasSubstr("valid_bpc after step 1"));
+}
+
+TEST(RunSweep, RecordsAWorkerThatIsKilledAndFinishesItLater) {
+  const test::TemporaryFolder folder;
+  json source = tiny();
+  source["sweep"] = {{"train.seed", {1, 2}}};
+  const std::string deadly = folder.file("deadly");
+  test::write_file(deadly, "#!/bin/sh\nkill -9 $$\n");
+  std::filesystem::permissions(deadly, std::filesystem::perms::owner_all);
+  const SweepOutcome outcome = run(source, folder.file("out"), {.jobs = 2, .worker_program = deadly});
+  EXPECT_EQ(outcome.failed, 2);
+  for (const RunResult& one : load_results(folder.file("out/results.json")).runs) {
+    EXPECT_EQ(one.status, RunStatus::failed);
+    EXPECT_THAT(one.error, HasSubstr("signal 9"));
+  }
+  const SweepOutcome again = run(source, folder.file("out"), {.resume = true});
+  EXPECT_EQ(again.failed, 0);
+  for (const RunResult& one : again.results.runs) EXPECT_EQ(one.status, RunStatus::done);
+}
+
+TEST(RunSweep, AWorkerThatAnInterruptEndsBeforeItCanSaveHasNotFailed) {
+  const test::TemporaryFolder folder;
+  json source = tiny();
+  source["sweep"] = {{"train.seed", {1, 2}}};
+  const std::string deaf = folder.file("deaf");
+  const json said = {{"progress", to_json(RunProgress{.step = 1, .steps = 6})}};
+  test::write_file(deaf, "#!/bin/sh\necho '" + said.dump() + "'\nexec sleep 60\n");
+  std::filesystem::permissions(deaf, std::filesystem::perms::owner_all);
+  Interrupter interrupter;
+  const SweepOutcome outcome =
+      run(source, folder.file("out"), {.jobs = 2, .worker_program = deaf, .observer = &interrupter});
+  EXPECT_TRUE(outcome.interrupted);
+  EXPECT_EQ(outcome.failed, 0);
+  for (const RunResult& one : outcome.results.runs) EXPECT_EQ(one.status, RunStatus::running);
+  EXPECT_EQ(run(source, folder.file("out"), {.resume = true}).failed, 0);
+}
+
+TEST(RunSweep, SaysThatAFolderCannotBeMade) { EXPECT_THROW(run(tiny(), "/dev/null/out"), IoError); }
+
+TEST(RunSweep, LeavesAFolderAloneThatAnotherRunWritesTo) {
+  const test::TemporaryFolder folder;
+  std::filesystem::create_directory(folder.file("out"));
+  {
+    const FolderLock other(folder.file("out"));
+    EXPECT_THROW(run(tiny(), folder.file("out")), IoError);
+    EXPECT_TRUE(std::filesystem::is_empty(folder.file("out")));
+  }
+  EXPECT_EQ(run(tiny(), folder.file("out")).failed, 0);
+}
+
+TEST(RunSweep, TellsHowFarTheHeadsOfAnAdaptiveSpanReachAndAPenaltyPullsThemIn) {
+  const test::TemporaryFolder folder;
+  json source = tiny();
+  source["graph"] = {{"kind", "adaptive_span"}, {"max_span", 20}};
+  source["train"]["steps"] = 60;
+  source["train"]["learning_rate"] = 0.05;
+  source["sweep"] = {{"train.span_weight", {0.0, 1.0}}};
+  const SweepOutcome outcome = run(source, folder.file("out"));
+  ASSERT_EQ(outcome.failed, 0);
+  std::vector<double> reach;
+  for (const RunResult& one : outcome.results.runs) {
+    const json& spans = one.metrics.at("spans");
+    ASSERT_EQ(spans.size(), 2u) << "one row for each layer";
+    ASSERT_EQ(spans[0].size(), 2u) << "one number for each head";
+    reach.push_back(spans[0][0]);
+  }
+  EXPECT_LT(reach[1], 0.8 * reach[0]);
+}
+
+TEST(RunSweep, ReadsTextFilesAndSaysWhereItLookedForAMissingOne) {
+  const test::TemporaryFolder folder;
+  std::string text;
+  for (int i = 0; i < 300; ++i) text += "the cat sat\xff on the mat " + std::to_string(i % 10);
+  test::write_file(folder.file("text.txt"), text);
+  json source = tiny();
+  source["task"]["corpus"] = {{"kind", "text"}, {"path", "text.txt"}};
+  const ExperimentOptions options{.data_folders = {folder.file("nowhere"), folder.file("")}};
+  const Experiment experiment = read_experiment(source, options);
+  EXPECT_EQ(run_sweep(experiment, plan_runs(experiment), {.folder = folder.file("out")}).failed, 0);
+
+  source["task"]["corpus"]["path"] = "absent.txt";
+  const auto plans = plan_runs(read_experiment(source, options));
+  EXPECT_THAT(plans.front().error, ::testing::AllOf(HasSubstr("absent.txt"), HasSubstr("nowhere")));
+}
+
+TEST(Plan, SaysWhichTextIsTooShortForAWindow) {
+  const test::TemporaryFolder folder;
+  test::write_file(folder.file("text.txt"), std::string(100, 'x'));
+  test::write_file(folder.file("empty.txt"), "");
+  const auto error_with = [&](const char* path, double held_out) {
+    json source = tiny();
+    source["task"]["corpus"] = {{"kind", "text"}, {"path", path}, {"held_out", held_out}};
+    return plan_runs(read_experiment(source, {.data_folders = {folder.file("")}})).front().error;
+  };
+  EXPECT_THAT(error_with("empty.txt", 0.1), HasSubstr("training text has 0 characters"));
+  EXPECT_THAT(error_with("text.txt", 0.1), HasSubstr("validation text has 10 characters"));
+}
+
+TEST(Plan, RefusesAModelThatNoMemoryCouldHold) {
+  json source = tiny();
+  source["model"]["dim"] = 65536;
+  source["model"]["layers"] = 10000;
+  EXPECT_THAT(plan_runs(read_experiment(source)).front().error, HasSubstr("of memory are free"));
+}
+
+TEST(Plan, EstimatesMemoryWithinAFactorOfThreeOfWhatIsUsed) {
+  const test::TemporaryFolder folder;
+  json source = tiny();
+  source["train"]["tokens_per_batch"] = 2048;
+  source["train"]["steps"] = 2;
+  source["model"]["dim"] = 64;
+  const SweepOutcome outcome = run(source, folder.file("out"));
+  const RunResult& result = outcome.results.runs.front();
+  EXPECT_LT(result.peak_memory_bytes, 3 * plan_runs(read_experiment(source)).front().facts.memory_bytes);
+  EXPECT_GT(3 * result.peak_memory_bytes, plan_runs(read_experiment(source)).front().facts.memory_bytes);
+}
+
+}  // namespace
+}  // namespace bough::runner
