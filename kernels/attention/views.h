@@ -67,10 +67,10 @@ struct AttentionOutputs {
   HeadRows<T> out;
   /// log of the sum of exponentials of scores, where the tiles may leave out what all scores of a row have in common;
   /// +infinity where there is nothing to attend to, so that exp(score - it) is 0.
-  HeadRows<AccumType<T>> log_sum;
+  HeadRows<AccumType<T>> lse;
 };
 
-/// Gradients of the relation tables; those that nobody wants are empty.
+/// Gradients of the relation tables; those that are not wanted are empty.
 template <typename T>
 struct RelationTables {
   HeadRows<T> keys, values, bias;
@@ -78,13 +78,13 @@ struct RelationTables {
   BOUGH_HOST_DEVICE explicit operator bool() const { return keys || values || bias; }
 };
 
-/// Gradients; those that nobody wants are empty. Every row is written, also where no edge is. Those that are sums of
+/// Gradients; those that are not wanted are empty. Every row is written, also where no edge is. Those that are sums of
 /// several kernels' work are in the type that is computed with, whatever the tensors hold.
 template <typename T>
 struct AttentionGradients {
   HeadRows<const T> d_out;
   HeadRows<const T> out;  ///< the result of forward
-  HeadRows<const AccumType<T>> log_sum;
+  HeadRows<const AccumType<T>> lse;
   HeadRows<const AccumType<T>> delta;  ///< sum of out * d_out; on the CPU only of destinations that are in no tile
   HeadRows<T> q;
   HeadRows<AccumType<T>> k, v;

@@ -41,7 +41,7 @@ ScheduledEdges by_source(const Graph& graph) {
 }
 
 struct AttentionResult {
-  Tensor out, log_sum;
+  Tensor out, lse;
 };
 
 template <typename T>
@@ -122,7 +122,7 @@ AttentionResult attend(const AttentionCall& call, const AttentionTensors& tensor
     for (const HeadGroup& group : call.groups) {
       attend_group(backend, call, group, call.inputs<T>(tensors, group),
                    AttentionOutputs<T>{head_rows<T>(result.out, true, call.heads, call.value_width, group.first_head),
-                                       head_rows<AccumType<T>>(result.log_sum, true, call.heads, 1, group.first_head)});
+                                       head_rows<AccumType<T>>(result.lse, true, call.heads, 1, group.first_head)});
     }
   });
   return result;
@@ -199,7 +199,7 @@ void backward_group(Cuda gpu, const AttentionCall& call, const HeadGroup& group,
 
 /// With p the weights of the sum and dp = d_out.v: d_score = p (dp - d_out.out); from there
 ///   d_q = scale sum of d_score k,  d_k = scale sum of d_score q,  d_v = sum of p d_out,
-/// and the same for tables and edge tensors. p comes from the scores, computed again, and the saved log_sum.
+/// and the same for tables and edge tensors. p comes from the scores, computed again, and the saved lse.
 AttentionTensors attend_backward(const AttentionCall& call, const AttentionTensors& tensors,
                                  const AttentionResult& result, const Tensor& d_out,
                                  const std::array<bool, AttentionTensors::count>& wanted) {
@@ -222,7 +222,7 @@ AttentionTensors attend_backward(const AttentionCall& call, const AttentionTenso
       AttentionGradients<T> views = gradient_views<T>(call, group, gradients);
       views.d_out = head_rows<T>(d_out, true, call.heads, call.value_width, group.first_head);
       views.out = head_rows<T>(result.out, true, call.heads, call.value_width, group.first_head);
-      views.log_sum = head_rows<AccumType<T>>(result.log_sum, true, call.heads, 1, group.first_head);
+      views.lse = head_rows<AccumType<T>>(result.lse, true, call.heads, 1, group.first_head);
       const HeadRows<AccumType<T>> deltas = head_rows<AccumType<T>>(delta, true, call.heads, 1, group.first_head);
       views.delta = {deltas.data, deltas.row_stride, deltas.head_stride};
       backward_group(backend, call, group, in, views, deltas);
@@ -264,7 +264,7 @@ Tensor fused_attention(const AttentionCall& call, const AttentionTensors& tensor
   const auto present = tensors.present();
   std::vector<Tensor> saved = tensors.defined();
   saved.push_back(result.out);
-  saved.push_back(result.log_sum);
+  saved.push_back(result.lse);
   return autograd::record(
       {.name = "graph_attention",
        .inputs = tensors.defined(),
@@ -318,7 +318,7 @@ Tensor attention_weights(const Graph& graph, const Tensor& q, const Tensor& k, c
   without.relation_values = {};
   AttentionTensors tensors = tensors_of(q, k, k, without);
   AttentionCall call = check_attention("attention_weights", std::span(&graph, 1), tensors, without);
-  // Tiles leave a constant out of the scores of rows with one relation, and so out of their log_sum.
+  // Tiles leave a constant out of the scores of rows with one relation, and so out of their lse.
   call.kernel = AttentionKernel::row;
   const NoGrad no_grad;
   if (q.dtype() == DType::bfloat16) tensors = converted(tensors, DType::float32);
@@ -328,7 +328,7 @@ Tensor attention_weights(const Graph& graph, const Tensor& q, const Tensor& k, c
   on_cpu("attention_weights", tensors.q, [&](auto backend, auto type) {
     using T = typename decltype(type)::type;
     attention_weights(backend, by_destination(graph).edges, call.inputs<T>(tensors, call.groups[0]),
-                      head_rows<T>(std::as_const(result.log_sum), true, call.heads, 1),
+                      head_rows<T>(std::as_const(result.lse), true, call.heads, 1),
                       head_rows<T>(weights, true, call.heads, 1));
   });
   return weights;

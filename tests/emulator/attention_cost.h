@@ -50,7 +50,7 @@ constexpr AttentionCost forward_cost(const AttentionSize& size) {
 }
 
 /// A row reads its item and two vectors, an edge two vectors of its other end and, with relations, the relation's key.
-/// Small numbers are those of forward, log_sum and delta. Without the gradients of tables.
+/// Small numbers are those of forward, lse and delta. Without the gradients of tables.
 constexpr AttentionCost backward_pass_cost(const AttentionSize& size, double written_vectors) {
   const auto [key, value] = StoredSectors(size);
   const double rows = static_cast<double>(size.rows * size.heads), edges = static_cast<double>(size.edges * size.heads);
@@ -140,7 +140,7 @@ constexpr AttentionCost tile_forward_cost(const TileCounts& counts, const Attent
           .least_bytes = 32 * heads * lanes * (2 * key + 2 * value) + 16 * columns};
 }
 
-/// A tile reads two vectors a lane, with log_sum and delta, and two a column, and writes the gradients of a query a
+/// A tile reads two vectors a lane, with lse and delta, and two a column, and writes the gradients of a query a
 /// lane, of key and value a column and of the relations in lists.
 constexpr AttentionCost tile_backward_cost(const TileCounts& counts, const AttentionSize& size) {
   const auto [key, value] = StoredSectors(size);

@@ -129,7 +129,7 @@ void expect_near_the_reference(const AttentionCase& c) {
   AttentionCase without = c;
   without.options.tensor_cores = false;
   EmulatedAttention other(queue, without);
-  test::expect_close(emulated.log_sum, other.log_sum);
+  test::expect_close(emulated.lse, other.lse);
 }
 
 TEST(EmulatedTensorCores, MatchTheReferenceOnEveryKindOfTile) {
@@ -185,7 +185,7 @@ TEST(EmulatedTensorCores, DoNotDependOnWhichThreadRunsFirst) {
   Queue forwards(Order::ascending), backwards(Order::descending);
   const EmulatedAttention one(forwards, c), other(backwards, c);
   test::expect_same_bits(one.out, other.out);
-  test::expect_same_bits(one.log_sum, other.log_sum);
+  test::expect_same_bits(one.lse, other.lse);
 }
 
 TEST(EmulatedTensorCores, MoveAsManySectorsAsOtherTiles) {

@@ -43,10 +43,10 @@ class EmulatedAttention {
                                                          batch_columns, segment_edges)
                    : nullptr),
         out(Tensor::empty({call_.num_dst, call_.heads, call_.value_width}, c.q.dtype())),
-        log_sum(Tensor::empty({call_.num_dst, call_.heads}, accum_type())) {
+        lse(Tensor::empty({call_.num_dst, call_.heads}, accum_type())) {
     if (call_.dropout.active()) call_.dropout.stream = c.options.generator->next_stream();
     visit_stored_floating("emulated", case_.q.dtype(), [&]<typename T>(TypeTag<T>) {
-      const AttentionOutputs<T> result{rows<T>(out, call_.value_width), rows<AccumType<T>>(log_sum, 1)};
+      const AttentionOutputs<T> result{rows<T>(out, call_.value_width), rows<AccumType<T>>(lse, 1)};
       if (has_tiles()) attend_tiles(inputs<T>(), result);
       simt::attend_rows(queue_, has_tiles() ? tiles_->rows() : by_destination_.rows(), by_destination_.edges(),
                         inputs<T>(), result);
@@ -69,7 +69,7 @@ class EmulatedAttention {
       AttentionGradients<T> views{
           .d_out = rows<T>(d_out, call_.value_width),
           .out = rows<T>(std::as_const(out), call_.value_width),
-          .log_sum = rows<Number>(std::as_const(log_sum), 1),
+          .lse = rows<Number>(std::as_const(lse), 1),
           .delta = rows<Number>(std::as_const(delta), 1),
           .q = rows<T>(results.q, call_.width),
           .k = rows<Number>(results.k, call_.width),
@@ -127,7 +127,7 @@ class EmulatedAttention {
   std::unique_ptr<simt::DeviceTiles> tiles_;
 
  public:
-  Tensor out, log_sum;
+  Tensor out, lse;
 };
 
 /// The same numbers in double precision.
@@ -171,7 +171,7 @@ inline void expect_as_in_float(const AttentionCase& c) {
   for (Tensor* tensor : tensors_of(wide)) *tensor = cast(*tensor, DType::float32);
   emulator::Queue queue;
   EmulatedAttention narrow_one(queue, c), wide_one(queue, wide);
-  expect_same_bits(narrow_one.log_sum, wide_one.log_sum);
+  expect_same_bits(narrow_one.lse, wide_one.lse);
   expect_same_bits(narrow_one.out, cast(wide_one.out, DType::bfloat16));
   // Backward works with the result as it was stored.
   wide_one.out = cast(narrow_one.out, DType::float32);

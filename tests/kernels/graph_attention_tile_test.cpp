@@ -200,6 +200,31 @@ TEST(GraphAttentionTiles, KeepGradientsThatAreNotNumbersFromKeysOfOtherRows) {
   }
 }
 
+TEST(GraphAttentionTiles, SpreadNumbersThatAreNotFiniteNoFurtherThanRowsDo) {
+  // One row of q, k, v or d_out is poisoned: gradients of the others are finite wherever those of the row kernel are.
+  const Graph graphs[] = {pattern("bpt", {{"k", 4}}, 200, true), pattern("window", {{"width", 20}}, 200, true)};
+  for (const Graph& graph : graphs) {
+    for (const float poison : {NAN, INFINITY}) {
+      for (const int poisoned : {0, 1, 2, 3}) {
+        SCOPED_TRACE(testing::Message() << "tensor " << poisoned << ", " << poison);
+        AttentionCase c = tile_case(graph, DType::float32, {1, 16, 16}, true);
+        Tensor d_out = random_tensor({graph.num_dst(), 1, 16}, DType::float32, 20);
+        Tensor* const tensors[] = {&c.q, &c.k, &c.v, &d_out};
+        auto values = tensors[poisoned]->to_vector<float>();
+        std::fill_n(values.begin() + 100 * 16, 16, poison);
+        *tensors[poisoned] = Tensor::from_vector(values, tensors[poisoned]->shape());
+        const std::vector<Tensor> tiles = gradients_of(c, d_out), rows = gradients_of(by_rows(c), d_out);
+        for (std::size_t i = 0; i < 3; ++i) {
+          const auto actual = tiles[i].to_vector<float>(), expected = rows[i].to_vector<float>();
+          for (std::size_t j = 0; j < actual.size(); ++j) {
+            ASSERT_EQ(std::isfinite(actual[j]), std::isfinite(expected[j])) << "gradient " << i << ", row " << j / 16;
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST(GraphAttentionTiles, SurviveScoresOfTenThousand) {
   AttentionCase c = tile_case(pattern("bpt", {{"k", 4}}, 200, true), DType::float32, {2, 8, 8}, true);
   for (const double scale : {1e4, -1e4}) {
@@ -211,9 +236,9 @@ TEST(GraphAttentionTiles, SurviveScoresOfTenThousand) {
   }
 }
 
-TEST(GraphAttentionTiles, WalkThroughSeveralWindows) {
+TEST(GraphAttentionTiles, WalkThroughSeveralStagedBlocks) {
   const Graph graph = pattern("full", {}, 1500, true);
-  ASSERT_GT(attention_plan_summary(graph).windows, 1);
+  ASSERT_GT(attention_plan_summary(graph).staged_blocks, 1);
   const AttentionCase c = tile_case(graph, DType::float64, {1, 4, 4}, false);
   const std::vector<Tensor> tiles = gradients_of(c), rows = gradients_of(by_rows(c));
   for (std::size_t i = 0; i < tiles.size(); ++i) {

@@ -129,8 +129,8 @@ void print_plan(const AttentionGraph& graph, bool json) {
                                        {"rows_left", plan.rows_left},
                                        {"row_edges", plan.row_edges},
                                        {"split_rows", plan.split_rows},
-                                       {"windows", plan.windows},
-                                       {"strands", plan.strands},
+                                       {"staged_blocks", plan.staged_blocks},
+                                       {"partitions", plan.partitions},
                                        {"bytes", plan.bytes},
                                        {"plan_milliseconds", plan.milliseconds}};
       values["tile_options"] = {"relation_keys", "dropout"};  // a call with any other runs by rows

@@ -57,6 +57,9 @@ struct GraphAttentionOptions {
 /// computed again in backward, so nothing of size E x H or E x D is ever made. O(E H (D + Dv)). Bitwise equal for any
 /// number of threads, and from run to run on a GPU. Uses a plan of the graph that is made on first use and kept by it:
 /// see bough/ops/attention_plan.h.
+/// An infinity or NaN in q, k, v or the gradient of the result reaches only results and gradients of q, k and v whose
+/// nodes have an edge with its node (gradients of tables and edge tensors: of any node). Backward of tiles on a GPU keeps
+/// that promise for v only: there it may also reach gradients of nodes that share a tile.
 Tensor graph_attention(const Graph& graph, const Tensor& q, const Tensor& k, const Tensor& v,
                        const GraphAttentionOptions& options = {});
 

@@ -1,4 +1,4 @@
-// Pieces shared by the row kernels of graph attention: products of feature vectors, and the scores of a few edges of
+// What the row kernels of graph attention share: products of feature vectors, and the scores of a few edges of
 // one row for all heads. Compiled once per instruction set; include it inside a foreach_target file.
 #if defined(BOUGH_KERNELS_CPU_GRAPH_ATTENTION_ROWS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef BOUGH_KERNELS_CPU_GRAPH_ATTENTION_ROWS_INL_H_
@@ -101,17 +101,17 @@ bool streams_rows(const AttentionEdges& edges, std::int64_t elements) {
 /// Which end of the edges a row of the compressed view is.
 enum class RowIs { destination, source };
 
-/// Calls f(row, begin, end, partial) for the rows of pieces [first, last) with the positions of their edges. With
+/// Calls f(row, begin, end, partial) for the rows of items [first, last) with the positions of their edges. With
 /// partial >= 0 they are some of the row's edges, and the result is that partial one.
 template <class F>
-HWY_INLINE void for_rows_of_pieces(const AttentionEdges& edges, std::int64_t first, std::int64_t last, const F& f) {
+HWY_INLINE void for_rows_of_items(const AttentionEdges& edges, std::int64_t first, std::int64_t last, const F& f) {
   for (std::int64_t i = first; i < last; ++i) {
-    const RowPiece& piece = edges.schedule->pieces[static_cast<std::size_t>(i)];
-    const bool part = piece.partial >= 0;
-    for (std::int64_t row = piece.row_begin; row < piece.row_end; ++row) {
+    const RowItem& item = edges.schedule->items[static_cast<std::size_t>(i)];
+    const bool part = item.partial >= 0;
+    for (std::int64_t row = item.row_begin; row < item.row_end; ++row) {
       const auto r = static_cast<std::size_t>(row);
-      f(row, part ? piece.edge_begin : edges.view.offsets[r], part ? piece.edge_end : edges.view.offsets[r + 1],
-        static_cast<std::int64_t>(piece.partial));
+      f(row, part ? item.edge_begin : edges.view.offsets[r], part ? item.edge_end : edges.view.offsets[r + 1],
+        static_cast<std::int64_t>(item.partial));
     }
   }
 }

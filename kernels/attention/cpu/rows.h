@@ -17,16 +17,16 @@ struct AttentionEdges {
   const RowSchedule* schedule = nullptr;
 };
 
-/// The loops over edges, as compiled for one instruction set. Segments of split rows put their state into `partials`.
+/// The loops over edges, as compiled for one instruction set. Segments of split rows leave their state in `partials`.
 template <typename T>
 struct RowFunctions {
-  void (*attend_pieces)(const AttentionEdges&, const AttentionInputs<T>&, std::int64_t first, std::int64_t last,
-                        T* partials, const AttentionOutputs<T>&);
-  void (*merge_segments)(const AttentionInputs<T>&, const SplitRow&, T* partials, const AttentionOutputs<T>&);
+  void (*attend_items)(const AttentionEdges&, const AttentionInputs<T>&, std::int64_t first, std::int64_t last,
+                       T* partials, const AttentionOutputs<T>&);
+  void (*merge_partials)(const AttentionInputs<T>&, const SplitRow&, T* partials, const AttentionOutputs<T>&);
   void (*delta_rows)(std::int64_t first, std::int64_t last, const AttentionInputs<T>&, HeadRows<const T> out,
                      HeadRows<const T> d_out, HeadRows<T> delta);
-  void (*weigh_pieces)(const AttentionEdges&, const AttentionInputs<T>&, std::int64_t first, std::int64_t last,
-                       HeadRows<const T> log_sum, HeadRows<T> weights);
+  void (*weigh_items)(const AttentionEdges&, const AttentionInputs<T>&, std::int64_t first, std::int64_t last,
+                      HeadRows<const T> lse, HeadRows<T> weights);
 };
 template <typename T>
 struct RowGradientFunctions {
@@ -60,7 +60,7 @@ void attend_rows_backward_to_sources(Cpu, const AttentionEdges& by_source, const
 
 /// Weights of all edges: rows are edge ids.
 template <typename T>
-void attention_weights(Cpu, const AttentionEdges& by_destination, const AttentionInputs<T>& in,
-                       HeadRows<const T> log_sum, HeadRows<T> weights);
+void attention_weights(Cpu, const AttentionEdges& by_destination, const AttentionInputs<T>& in, HeadRows<const T> lse,
+                       HeadRows<T> weights);
 
 }  // namespace bough

@@ -1,7 +1,8 @@
+#include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "bough/core/parallel.h"
-#include "kernels/attention/cpu/relation_gradients.h"
 #include "kernels/attention/cpu/rows.h"
 #include "kernels/scratch.h"
 
@@ -33,7 +34,7 @@ struct ChunkGradients {
   T* kept;  ///< dropout's factors
 };
 
-/// With a = exp(score - log_sum), p = weight * a, dp = kept * d_out.v:
+/// With a = exp(score - lse), p = weight * a, dp = kept * d_out.v:
 ///   d_score = p (dp - delta),   d_weight = a (dp - delta),   delta = sum of p dp = d_out.out.
 template <RowIs row_is, class D, typename T = hn::TFromD<D>>
 void chunk_gradients(D d, const AttentionInputs<T>& in, const AttentionGradients<T>& gradients, std::int64_t row,
@@ -44,17 +45,17 @@ void chunk_gradients(D d, const AttentionInputs<T>& in, const AttentionGradients
   chunk_scores<row_is>(d, in, gradients.d_out, row, chunk, result.weights);
   chunk_value_products<row_is>(d, in, gradients.d_out, row, chunk, result.d_scores);
   if (in.dropout.active()) chunk_dropout<row_is>(in, row, chunk, result.kept);
-  T log_sum[capacity] = {}, delta[capacity] = {}, factor[capacity] = {};
+  T lse[capacity] = {}, delta[capacity] = {}, factor[capacity] = {};
   for (std::int64_t h = 0; h < in.heads; ++h) {
     for (std::int64_t j = 0; j < chunk.count; ++j) {
       const std::int64_t dst = by_destination ? row : chunk.others[j];
-      log_sum[j] = *gradients.log_sum(dst, h);
+      lse[j] = *gradients.lse(dst, h);
       delta[j] = *gradients.delta(dst, h);
       if (in.edge_weights) factor[j] = *in.edge_weights(chunk.edge_ids[j], h);
     }
     for (std::int64_t j = 0; j < capacity; j += lanes) {
       const std::int64_t i = h * capacity + j;
-      const auto a = simd::exp(d, hn::Sub(hn::LoadU(d, result.weights + i), hn::LoadU(d, log_sum + j)));
+      const auto a = simd::exp(d, hn::Sub(hn::LoadU(d, result.weights + i), hn::LoadU(d, lse + j)));
       auto p = a;
       if (in.edge_weights) {  // a may be infinite where the weight is 0 and nothing comes of it
         const auto weight = hn::LoadU(d, factor + j);
@@ -196,7 +197,7 @@ void to_destinations(const AttentionEdges& edges, const AttentionInputs<T>& in, 
     gradients_of_destination(d, edges, in, row, begin, end, edge, gradients, tables, d_q);
     if (partial < 0) write_heads(d, in.heads, in.width, in.scale, d_q, gradients.q, row, {.stream = stream});
   };
-  for_rows_of_pieces(edges, first, last, to_destination);
+  for_rows_of_items(edges, first, last, to_destination);
   hwy::FlushStream();
 }
 
@@ -219,7 +220,7 @@ void to_sources(const AttentionEdges& edges, const AttentionInputs<T>& in, std::
     write_heads(d, in.heads, in.width, in.scale, d_k, gradients.k, row, writing);
     write_heads(d, in.heads, in.value_width, T{1}, d_v, gradients.v, row, writing);
   };
-  for_rows_of_pieces(edges, first, last, to_source);
+  for_rows_of_items(edges, first, last, to_source);
   hwy::FlushStream();
 }
 
@@ -244,15 +245,106 @@ RowGradientFunctions<T> row_gradient_functions() {
     return HWY_DYNAMIC_DISPATCH(row_gradient_functions_double)();
 }
 
+constexpr std::int64_t table_memory_limit = std::int64_t{48} << 20;
+
 template <typename T>
-std::int64_t pieces_per_task(const AttentionInputs<T>& in) {
+std::array<HeadRows<T>*, 3> all(RelationTables<T>& tables) {
+  return {&tables.keys, &tables.values, &tables.bias};
+}
+
+/// A set of relation gradients for each of several tasks, added up in the order of the tasks at the end: the same sum
+/// for any number of threads.
+template <typename T>
+class RelationGradients {
+ public:
+  /// Tables like those of `target`, whose first num_relations rows are meant.
+  RelationGradients(const RelationTables<T>& target, std::int64_t num_relations, std::int64_t heads);
+
+  /// How many tasks may have tables of their own before these take too much memory.
+  std::int64_t most_tasks() const;
+  /// To be called before the first start.
+  void set_num_tasks(std::int64_t num_tasks);
+  /// The tables of one task, set to zero.
+  RelationTables<T> start(std::int64_t task) const;
+  /// Adds all tables to the target.
+  void finish() const;
+
+ private:
+  RelationTables<T> target_;
+  RelationTables<T> task_tables_;  ///< those of task 0; the others follow at distance task_size_
+  std::int64_t num_relations_, num_tasks_ = 0, task_size_ = 0;
+  Scratch<T> memory_;
+};
+
+template <typename T>
+RelationGradients<T>::RelationGradients(const RelationTables<T>& target, std::int64_t num_relations, std::int64_t heads)
+    : target_(target), task_tables_(target), num_relations_(num_relations) {
+  for (HeadRows<T>* table : all(task_tables_)) {
+    if (!*table) continue;
+    // The target may hold more heads than these; a task's rows do not.
+    if (table->head_stride != 0) table->row_stride = heads * table->head_stride;
+    task_size_ += num_relations * table->row_stride;
+  }
+}
+
+template <typename T>
+std::int64_t RelationGradients<T>::most_tasks() const {
+  const std::int64_t bytes = task_size_ * static_cast<std::int64_t>(sizeof(T));
+  return std::clamp<std::int64_t>(table_memory_limit / std::max<std::int64_t>(1, bytes), 1, 64);
+}
+
+template <typename T>
+void RelationGradients<T>::set_num_tasks(std::int64_t num_tasks) {
+  num_tasks_ = num_tasks;
+  memory_ = Scratch<T>(num_tasks * task_size_);
+  T* memory = memory_.data();
+  for (HeadRows<T>* table : all(task_tables_)) {
+    if (!*table) continue;
+    table->data = memory;
+    memory += num_relations_ * table->row_stride;
+  }
+}
+
+template <typename T>
+RelationTables<T> RelationGradients<T>::start(std::int64_t task) const {
+  if (task_size_ == 0) return {};
+  T* memory = memory_.data() + task * task_size_;
+  std::fill(memory, memory + task_size_, T{0});
+  RelationTables<T> tables = task_tables_;
+  for (HeadRows<T>* table : all(tables)) {
+    if (*table) table->data += task * task_size_;
+  }
+  return tables;
+}
+
+template <typename T>
+void RelationGradients<T>::finish() const {
+  RelationTables<T> targets = target_, parts = task_tables_;
+  for (std::size_t i = 0; i < all(targets).size(); ++i) {
+    const HeadRows<T> target = *all(targets)[i], part = *all(parts)[i];
+    if (!target) continue;
+    parallel_chunks(num_relations_, rows_per_chunk(part.row_stride * num_tasks_),
+                    [&](std::int64_t first, std::int64_t last) {
+                      for (std::int64_t row = first; row < last; ++row) {
+                        for (std::int64_t task = 0; task < num_tasks_; ++task) {
+                          const T* addend = part(row, 0) + task * task_size_;
+                          T* sum = target(row, 0);
+                          for (std::int64_t j = 0; j < part.row_stride; ++j) sum[j] += addend[j];
+                        }
+                      }
+                    });
+  }
+}
+
+template <typename T>
+std::int64_t items_per_task(const AttentionInputs<T>& in) {
   return rows_per_chunk(1024 * in.heads * (in.width + in.value_width), 1 << 18);
 }
 
 /// target[row] (+)= factor * (part 0 + part 1 + ...), in this order; parts are `stride` elements apart.
 template <typename T>
-void merge_parts(const SplitRow& row, std::int64_t heads, std::int64_t width, T factor, const T* parts,
-                 std::int64_t stride, HeadRows<T> target, bool accumulate) {
+void merge_partials(const SplitRow& row, std::int64_t heads, std::int64_t width, T factor, const T* parts,
+                    std::int64_t stride, HeadRows<T> target, bool accumulate) {
   if (!target) return;
   for (std::int64_t h = 0; h < heads; ++h) {
     T* y = target(row.row, h);
@@ -273,20 +365,20 @@ void attend_rows_backward_to_destinations(Cpu, const AttentionEdges& edges, cons
                                           const AttentionGradients<T>& gradients) {
   const RowGradientFunctions<T> functions = row_gradient_functions<T>();
   const RowSchedule& schedule = *edges.schedule;
-  const auto pieces = static_cast<std::int64_t>(schedule.pieces.size());
+  const auto items = static_cast<std::int64_t>(schedule.items.size());
   const std::int64_t size = in.heads * in.width;
   const Scratch<T> partials(schedule.num_partials * size);
   RelationGradients<T> tables(gradients.relations, gradients.num_relations, in.heads);
-  std::int64_t chunk = pieces_per_task(in);
-  if (gradients.relations) chunk = std::max(chunk, num_chunks(pieces, tables.most_tasks()));
-  tables.set_num_tasks(num_chunks(pieces, chunk));
-  parallel_chunks(pieces, chunk, [&](std::int64_t first, std::int64_t last) {
+  std::int64_t chunk = items_per_task(in);
+  if (gradients.relations) chunk = std::max(chunk, num_chunks(items, tables.most_tasks()));
+  tables.set_num_tasks(num_chunks(items, chunk));
+  parallel_chunks(items, chunk, [&](std::int64_t first, std::int64_t last) {
     functions.to_destinations(edges, in, first, last, partials.data(), gradients, tables.start(first / chunk));
   });
   tables.finish();
   parallel_chunks(static_cast<std::int64_t>(schedule.split_rows.size()), 1, [&](std::int64_t i, std::int64_t) {
-    merge_parts(schedule.split_rows[static_cast<std::size_t>(i)], in.heads, in.width, in.scale, partials.data(), size,
-                gradients.q, false);
+    merge_partials(schedule.split_rows[static_cast<std::size_t>(i)], in.heads, in.width, in.scale, partials.data(),
+                   size, gradients.q, false);
   });
 }
 
@@ -297,14 +389,14 @@ void attend_rows_backward_to_sources(Cpu, const AttentionEdges& edges, const Att
   const RowSchedule& schedule = *edges.schedule;
   const std::int64_t keys = in.heads * in.width, size = keys + in.heads * in.value_width;
   const Scratch<T> partials(schedule.num_partials * size);
-  parallel_chunks(static_cast<std::int64_t>(schedule.pieces.size()), pieces_per_task(in),
+  parallel_chunks(static_cast<std::int64_t>(schedule.items.size()), items_per_task(in),
                   [&](std::int64_t first, std::int64_t last) {
                     functions.to_sources(edges, in, first, last, partials.data(), gradients, accumulate);
                   });
   parallel_chunks(static_cast<std::int64_t>(schedule.split_rows.size()), 1, [&](std::int64_t i, std::int64_t) {
     const SplitRow& row = schedule.split_rows[static_cast<std::size_t>(i)];
-    merge_parts(row, in.heads, in.width, in.scale, partials.data(), size, gradients.k, accumulate);
-    merge_parts(row, in.heads, in.value_width, T{1}, partials.data() + keys, size, gradients.v, accumulate);
+    merge_partials(row, in.heads, in.width, in.scale, partials.data(), size, gradients.k, accumulate);
+    merge_partials(row, in.heads, in.value_width, T{1}, partials.data() + keys, size, gradients.v, accumulate);
   });
 }
 

@@ -14,16 +14,15 @@
 #include <cstdint>
 #include <cstring>
 
+#include "kernels/attention/tile_size.h"
 #include "kernels/cpu/simd_math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace bough::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-constexpr std::int64_t tile_lanes = 16;
-
 template <typename T>
-using TileTag = hn::CappedTag<T, 16>;
+using TileTag = hn::CappedTag<T, tile_lanes>;
 
 template <typename T>
 constexpr std::int64_t vector_lanes = static_cast<std::int64_t>(hn::MaxLanes(TileTag<T>()));
@@ -95,9 +94,9 @@ HWY_INLINE void transpose_square([[maybe_unused]] D d, [[maybe_unused]] V* v) {
 #endif
 }
 
-/// A vector of the elements at two places, half as many from each.
+/// A vector whose lower half stands at `low` and whose upper half stands at `high`: the two lane groups.
 template <class D, typename T = hn::TFromD<D>>
-HWY_INLINE hn::Vec<D> load_halves(D d, [[maybe_unused]] const T* low, [[maybe_unused]] const T* high) {
+HWY_INLINE hn::Vec<D> load_lane_groups(D d, [[maybe_unused]] const T* low, [[maybe_unused]] const T* high) {
 #if HWY_TARGET == HWY_SCALAR
   return hn::Zero(d);
 #else
@@ -106,10 +105,10 @@ HWY_INLINE hn::Vec<D> load_halves(D d, [[maybe_unused]] const T* low, [[maybe_un
 #endif
 }
 
-/// Adds the halves of a vector to what stands at two places.
+/// Adds the lower half of a vector to what stands at `low` and the upper half to what stands at `high`.
 template <class D, typename T = hn::TFromD<D>>
-HWY_INLINE void add_halves(D d, hn::Vec<D> v, T* low, T* high) {
-  const hn::Vec<D> sums = hn::Add(load_halves(d, low, high), v);
+HWY_INLINE void add_to_lane_groups(D d, hn::Vec<D> v, T* low, T* high) {
+  const hn::Vec<D> sums = hn::Add(load_lane_groups(d, low, high), v);
 #if HWY_TARGET != HWY_SCALAR
   const hn::Half<D> half;
   hn::StoreU(hn::LowerHalf(half, sums), half, low);
@@ -117,9 +116,9 @@ HWY_INLINE void add_halves(D d, hn::Vec<D> v, T* low, T* high) {
 #endif
 }
 
-/// Transposes the lower halves of 8 vectors of 16 lanes, and the upper halves, in place.
+/// Transposes 8 vectors of 16 lanes in place, the low lane group and the high one each as a square.
 template <class D, class V = hn::Vec<D>>
-HWY_INLINE void transpose_half_squares(D d, V* v) {
+HWY_INLINE void transpose_lane_groups(D d, V* v) {
   transpose_in_blocks<8>(d, v);
   for (std::size_t i = 0; i < 4; ++i) {
     const V a = v[i], b = v[i + 4];
@@ -182,9 +181,6 @@ HWY_INLINE void product_block(D d, const T* const* lanes, const T* const* rows, 
   }
 }
 
-/// Lists of rows are filled up to a multiple of this.
-constexpr std::int64_t column_multiple = 4;
-
 /// The same for any number of rows that is a multiple of column_multiple.
 template <std::int64_t vectors, class D, typename T = hn::TFromD<D>>
 HWY_NOINLINE void products_with_vectors(D d, const T* const* lanes, const T* const* rows, std::int64_t num_rows,
@@ -215,9 +211,9 @@ HWY_INLINE void pack_lanes(D d, const T* rows, std::int64_t stride, std::int64_t
   }
 }
 
-/// Products of `columns` rows with packed pairs of lanes, as products_with_lanes; without `halves`, high_rows are not
+/// Products of `columns` rows with packed pairs of lanes, as products_with_lanes; unless `paired`, high_rows are not
 /// read.
-template <std::int64_t columns, bool halves, class D, typename T = hn::TFromD<D>>
+template <std::int64_t columns, bool paired, class D, typename T = hn::TFromD<D>>
 HWY_INLINE void pair_product_block([[maybe_unused]] D d, [[maybe_unused]] const T* HWY_RESTRICT lanes,
                                    [[maybe_unused]] const T* const* low_rows,
                                    [[maybe_unused]] const T* const* high_rows, [[maybe_unused]] std::int64_t width,
@@ -231,13 +227,13 @@ HWY_INLINE void pair_product_block([[maybe_unused]] D d, [[maybe_unused]] const 
     std::memcpy(&pair, place, sizeof(pair));
     return hn::BitCast(d, hn::Set(pairs, pair));
   };
-  V low[columns], high[columns];  // the first eight lanes, the others; even and odd elements in turns
+  V low[columns], high[columns];  // the lane groups; even and odd elements in turns
   const T* HWY_RESTRICT low_row[columns];
   const T* HWY_RESTRICT high_row[columns];
 #pragma GCC unroll 16
   for (std::int64_t c = 0; c < columns; ++c) {
     low_row[c] = low_rows[c];
-    high_row[c] = halves ? high_rows[c] : nullptr;
+    high_row[c] = paired ? high_rows[c] : nullptr;
     low[c] = high[c] = hn::Zero(d);
   }
   for (std::int64_t i = 0; i < width; i += 2) {
@@ -246,52 +242,52 @@ HWY_INLINE void pair_product_block([[maybe_unused]] D d, [[maybe_unused]] const 
     for (std::int64_t c = 0; c < columns; ++c) {
       const V k = pair_at(low_row[c] + i);
       low[c] = hn::MulAdd(k, x, low[c]);
-      high[c] = hn::MulAdd(halves ? pair_at(high_row[c] + i) : k, y, high[c]);
+      high[c] = hn::MulAdd(paired ? pair_at(high_row[c] + i) : k, y, high[c]);
     }
   }
 #pragma GCC unroll 16
   for (std::int64_t c = 0; c < columns; ++c) {
     T* sum = sums + c * stride;
-    V total = hn::Add(hn::ConcatEven(d, high[c], low[c]), hn::ConcatOdd(d, high[c], low[c]));
-    if (accumulate) total = hn::Add(total, hn::LoadU(d, sum));
-    hn::StoreU(total, d, sum);
+    V sum_of_pairs = hn::Add(hn::ConcatEven(d, high[c], low[c]), hn::ConcatOdd(d, high[c], low[c]));
+    if (accumulate) sum_of_pairs = hn::Add(sum_of_pairs, hn::LoadU(d, sum));
+    hn::StoreU(sum_of_pairs, d, sum);
   }
 #endif
 }
 
 /// Products of rows with 16 lanes as pack_lanes leaves them, into sums[row * stride + lane]; width is a multiple of the
-/// vector's, num_rows of column_multiple. The first eight lanes are multiplied with low_rows, the others with
-/// high_rows, which are the same without `halves`.
-template <bool halves, class D, typename T = hn::TFromD<D>>
+/// vector's, num_rows of column_multiple. The low lane group is multiplied with low_rows, the high one with
+/// high_rows, which are the same unless `paired`.
+template <bool paired, class D, typename T = hn::TFromD<D>>
 HWY_INLINE void products_with_lanes(D d, const T* lanes, const T* const* low_rows, const T* const* high_rows,
                                     std::int64_t num_rows, std::int64_t width, bool accumulate, T* sums,
                                     std::int64_t stride) {
   if constexpr (packs_pairs<T>) {
     const auto multiply = [&]<std::int64_t count>(std::int64_t c) HWY_ATTR {
-      pair_product_block<count, halves>(d, lanes, low_rows + c, high_rows + c, width, accumulate, sums + c * stride,
+      pair_product_block<count, paired>(d, lanes, low_rows + c, high_rows + c, width, accumulate, sums + c * stride,
                                         stride);
     };
     std::int64_t c = 0;
     for (; c + 8 <= num_rows; c += 8) multiply.template operator()<8>(c);
     for (; c < num_rows; c += column_multiple) multiply.template operator()<column_multiple>(c);
   } else {
-    constexpr std::int64_t of_half = std::max<std::int64_t>(1, tile_vectors<T> / 2);
-    constexpr std::int64_t together = std::min<std::int64_t>(halves ? of_half : tile_vectors<T>, 2);
+    constexpr std::int64_t group_vectors = std::max<std::int64_t>(1, tile_vectors<T> / lane_groups);
+    constexpr std::int64_t together = std::min<std::int64_t>(paired ? group_vectors : tile_vectors<T>, 2);
     for (std::int64_t v = 0; v < tile_vectors<T>; v += together) {
       const T* at[together];
       for (std::int64_t i = 0; i < together; ++i) at[i] = lanes + (v + i) * vector_lanes<T>;
-      products_with_vectors<together>(d, at, v < of_half ? low_rows : high_rows, num_rows, width, accumulate,
+      products_with_vectors<together>(d, at, v < group_vectors ? low_rows : high_rows, num_rows, width, accumulate,
                                       sums + v * vector_lanes<T>, stride);
     }
   }
 }
 
-/// Rows for the first eight lanes of a tile, and for the others, one for each column. They are the same except for
-/// columns between halves_begin and halves_end.
+/// Rows for the low lane group of a tile, and for the high one, one for each column. They are the same except for
+/// columns between paired_begin and paired_end.
 template <typename T>
 struct ColumnRows {
-  std::array<const T**, 2> rows = {};
-  std::int64_t halves_begin = 0, halves_end = 0;
+  std::array<const T**, lane_groups> rows = {};
+  std::int64_t paired_begin = 0, paired_end = 0;
 };
 
 /// Products of the rows of columns with the 16 lanes of a tile, into sums[column * 16 + lane]; num_columns is a
@@ -299,14 +295,14 @@ struct ColumnRows {
 template <class D, typename T = hn::TFromD<D>>
 HWY_NOINLINE void tile_products(D d, const T* lanes, const ColumnRows<T>& columns, std::int64_t num_columns,
                                 std::int64_t width, bool accumulate, T* sums) {
-  const auto multiply = [&]<bool halves>(std::int64_t begin, std::int64_t end) HWY_ATTR {
+  const auto multiply = [&]<bool paired>(std::int64_t begin, std::int64_t end) HWY_ATTR {
     if (begin >= end) return;
-    products_with_lanes<halves>(d, lanes, columns.rows[0] + begin, columns.rows[1] + begin, end - begin, width,
+    products_with_lanes<paired>(d, lanes, columns.rows[0] + begin, columns.rows[1] + begin, end - begin, width,
                                 accumulate, sums + begin * tile_lanes, tile_lanes);
   };
-  const bool halves = columns.halves_begin < columns.halves_end;
-  const std::int64_t begin = halves ? columns.halves_begin / column_multiple * column_multiple : num_columns;
-  const std::int64_t end = halves ? round_up(columns.halves_end, column_multiple) : num_columns;
+  const bool paired = columns.paired_begin < columns.paired_end;
+  const std::int64_t begin = paired ? columns.paired_begin / column_multiple * column_multiple : num_columns;
+  const std::int64_t end = paired ? round_up(columns.paired_end, column_multiple) : num_columns;
   multiply.template operator()<false>(0, begin);
   multiply.template operator()<true>(begin, end);
   multiply.template operator()<false>(end, num_columns);
@@ -314,7 +310,7 @@ HWY_NOINLINE void tile_products(D d, const T* lanes, const ColumnRows<T>& column
 
 /// The lanes of a mask that one of the tile's vectors holds.
 template <class D, typename T = hn::TFromD<D>>
-HWY_INLINE hn::Mask<D> mask_of_vector(D d, std::uint16_t mask, std::int64_t vector) {
+HWY_INLINE hn::Mask<D> mask_of_vector(D d, LaneMask mask, std::int64_t vector) {
   const std::uint64_t bits = static_cast<std::uint64_t>(mask) >> (vector * vector_lanes<T>);
   return hn::LoadMaskBits(d, reinterpret_cast<const std::uint8_t*>(&bits));
 }

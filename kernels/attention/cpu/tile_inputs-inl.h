@@ -1,4 +1,4 @@
-// Loading what the tiles of one range read: windows of keys and values, queries, relations, dropout.
+// Loading what the tiles of one work item read: staged blocks of keys and values, queries, relations, dropout.
 // Compiled once per instruction set; include it inside a foreach_target file.
 #if defined(BOUGH_KERNELS_CPU_ATTENTION_TILE_INPUTS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef BOUGH_KERNELS_CPU_ATTENTION_TILE_INPUTS_INL_H_
@@ -42,18 +42,19 @@ HWY_INLINE void load_row(D d, T factor, const T* source, T* target, std::int64_t
   std::fill(target + width, target + round_up(width, vector_lanes<T>), T{0});
 }
 
-/// Copies the rows of a window's sources, each filled up to whole vectors: row i of head h to target[h * capacity + i].
+/// Copies the rows of a staged block's sources, each filled up to whole vectors: row i of head h to
+/// target[h * capacity + i].
 /// False if one of them holds an infinity or NaN.
 template <class D, typename T = hn::TFromD<D>>
-bool load_window(D d, const AttentionPlan& plan, const AttentionPlan::Window& window, HeadRows<const T> source,
+bool stage_block(D d, const AttentionPlan& plan, const AttentionPlan::StagedBlock& staged, HeadRows<const T> source,
                  HeadBlock heads, std::int64_t width, std::int64_t capacity, T* target) {
   constexpr std::int64_t n = vector_lanes<T>;
   const std::int64_t padded = round_up(width, n), whole = width / n * n;
-  const std::int32_t* sources = plan.window_sources.data() + window.source_begin;
+  const std::int32_t* sources = plan.staged_sources.data() + staged.source_begin;
   auto zeros = hn::Zero(d);  // 0 * x is 0 for every finite x
   constexpr std::int64_t ahead = 8;
-  for (std::int64_t i = 0; i < window.num_sources; ++i) {
-    if (i + ahead < window.num_sources) {
+  for (std::int64_t i = 0; i < staged.num_sources; ++i) {
+    if (i + ahead < staged.num_sources) {
       mp::prefetch_row(source(sources[i + ahead], heads.first), heads.count * width * std::int64_t{sizeof(T)});
     }
     for (std::int64_t h = 0; h < heads.count; ++h) {
@@ -73,21 +74,22 @@ bool load_window(D d, const AttentionPlan& plan, const AttentionPlan::Window& wi
   return hn::AllTrue(d, hn::Eq(zeros, hn::Zero(d)));
 }
 
-/// Asks for the keys and values of the window that comes next, a few at a time while tiles of this one are computed:
-/// loading it would wait for memory while nothing is computed.
+/// Asks for the keys and values of the staged block that comes next, a few at a time while tiles of this one are
+/// computed: copying it would wait for memory while nothing is computed.
 template <typename T>
-class NextWindow {
+class NextBlock {
  public:
-  /// How often prefetch_some is called for each piece and head of the window at hand.
-  static constexpr std::int64_t times_per_piece = 3;
+  /// How often prefetch_some is called for each column block and head of the staged block at hand.
+  static constexpr std::int64_t times_per_column_block = 3;
 
-  /// `pieces`: of the window at hand, for each head. A next window that does not exist is fine.
-  NextWindow(const AttentionPlan& plan, std::int64_t window, HeadBlock heads, std::int64_t pieces) : heads_(heads) {
-    if (!plan.prefetch_blocks || window >= static_cast<std::int64_t>(plan.windows.size())) return;
-    const AttentionPlan::Window& next = plan.windows[static_cast<std::size_t>(window)];
-    sources_ = plan.window_sources.data() + next.source_begin;
+  /// `column_blocks`: number of those of the staged block at hand, times heads. A `number` past the last block is fine.
+  NextBlock(const AttentionPlan& plan, std::int64_t number, HeadBlock heads, std::int64_t column_blocks)
+      : heads_(heads) {
+    if (!plan.prefetch_blocks || number >= static_cast<std::int64_t>(plan.staged_blocks.size())) return;
+    const AttentionPlan::StagedBlock& next = plan.staged_blocks[static_cast<std::size_t>(number)];
+    sources_ = plan.staged_sources.data() + next.source_begin;
     count_ = next.num_sources;
-    const std::int64_t times = times_per_piece * pieces;
+    const std::int64_t times = times_per_column_block * column_blocks;
     each_ = (count_ + times - 1) / times;
   }
 
@@ -105,59 +107,85 @@ class NextWindow {
   std::int64_t count_ = 0, each_ = 0, place_ = 0;
 };
 
-/// A tile and one of the heads, counted inside their block.
-struct TileOfHead {
-  const AttentionPlan::Tile* tile = nullptr;
-  std::int64_t head = 0;
+/// One tile and head in one staged block, and what comes after it.
+struct TilePass {
+  const AttentionPlan::StagedBlock& staged;
+  const AttentionPlan::Tile& tile;
+  std::int32_t tile_number;
+  std::int32_t block_begin, block_end;  ///< the tile's column blocks
+  HeadBlock heads;
+  std::int64_t h;                        ///< the head, counted inside `heads`
+  const AttentionPlan::Tile* next_tile;  ///< null at the end
+  std::int64_t next_h;
 
-  /// Asks for its rows, which are read soon, while there is other work.
+  std::int64_t head() const { return heads.first + h; }
+
+  /// Asks for the rows of the next tile and head, which are read soon, while there is other work.
   template <typename T>
-  HWY_INLINE void prefetch(HeadRows<const T> rows, HeadBlock heads, std::int64_t width) const {
-    if (tile == nullptr) return;
-    for (std::int64_t lane = 0; lane < tile->num_lanes; ++lane) {
-      mp::prefetch_row(rows(tile->rows[static_cast<std::size_t>(lane)], heads.first + head),
+  HWY_INLINE void prefetch_next(HeadRows<const T> rows, std::int64_t width) const {
+    if (next_tile == nullptr) return;
+    for (std::int64_t lane = 0; lane < next_tile->num_lanes; ++lane) {
+      mp::prefetch_row(rows(next_tile->rows[static_cast<std::size_t>(lane)], heads.first + next_h),
                        width * std::int64_t{sizeof(T)});
     }
   }
 };
 
-/// Calls f(begin, end, head, next) for the pieces [begin, end) of each tile in a window, head by head so that rows near
-/// in memory follow each other; `next` comes next and has no tile at the end.
+/// Calls f(TilePass) for each tile of a staged block, head by head so that rows near in memory follow each other.
 template <class F>
-HWY_INLINE void for_tiles_of_window(const AttentionPlan& plan, const AttentionPlan::Window& window, HeadBlock heads,
-                                    const F& f) {
-  const auto tile_at = [&](std::int32_t piece) { return plan.pieces[static_cast<std::size_t>(piece)].tile; };
-  for (std::int32_t begin = window.piece_begin, end = begin; begin < window.piece_end; begin = end) {
-    while (end < window.piece_end && tile_at(end) == tile_at(begin)) ++end;
+HWY_INLINE void for_tiles_of_block(const AttentionPlan& plan, const AttentionPlan::StagedBlock& staged, HeadBlock heads,
+                                   const F& f) {
+  const auto tile_at = [&](std::int32_t block) { return plan.column_blocks[static_cast<std::size_t>(block)].tile; };
+  for (std::int32_t begin = staged.column_block_begin, end = begin; begin < staged.column_block_end; begin = end) {
+    const std::int32_t number = tile_at(begin);
+    while (end < staged.column_block_end && tile_at(end) == number) ++end;
+    const AttentionPlan::Tile& tile = plan.tiles[static_cast<std::size_t>(number)];
+    const AttentionPlan::Tile* after =
+        end < staged.column_block_end ? &plan.tiles[static_cast<std::size_t>(tile_at(end))] : nullptr;
     for (std::int64_t h = 0; h < heads.count; ++h) {
       const bool same = h + 1 < heads.count;
-      TileOfHead next;
-      if (same || end < window.piece_end) {
-        next = {&plan.tiles[static_cast<std::size_t>(tile_at(same ? begin : end))], same ? h + 1 : 0};
-      }
-      f(begin, end, h, next);
+      f(TilePass{.staged = staged,
+                 .tile = tile,
+                 .tile_number = number,
+                 .block_begin = begin,
+                 .block_end = end,
+                 .heads = heads,
+                 .h = h,
+                 .next_tile = same ? &tile : after,
+                 .next_h = same ? h + 1 : 0});
     }
   }
 }
 
-/// Where the rows of each column are in a window, for both halves of the lanes; filled up to a multiple of
+/// Where the rows of each column are in a staged block, for both lane groups; filled up to a multiple of
 /// column_multiple.
 template <typename Row, typename T>
-HWY_INLINE void find_rows(const AttentionPlan& plan, const AttentionPlan::Piece& piece, T* window, std::int64_t width,
-                          std::array<Row*, 2> rows) {
-  const std::uint16_t* places = plan.column_rows.data() + AttentionPlan::halves * piece.column_begin;
-  for (std::int64_t c = 0; c < piece.num_columns; ++c) {
-    rows[0][c] = window + places[2 * c] * width;
-    rows[1][c] = window + places[2 * c + 1] * width;
+HWY_INLINE void find_rows(const AttentionPlan& plan, const AttentionPlan::ColumnBlock& block, T* staged_rows,
+                          std::int64_t width, std::array<Row*, lane_groups> rows) {
+  const std::uint16_t* places = plan.column_rows.data() + lane_groups * block.column_begin;
+  for (std::int64_t c = 0; c < block.num_columns; ++c) {
+    rows[0][c] = staged_rows + places[2 * c] * width;
+    rows[1][c] = staged_rows + places[2 * c + 1] * width;
   }
-  for (Row* of_half : rows) {
-    std::fill(of_half + piece.num_columns, of_half + round_up(piece.num_columns, column_multiple), window);
+  for (Row* of_group : rows) {
+    std::fill(of_group + block.num_columns, of_group + round_up(block.num_columns, column_multiple), staged_rows);
   }
 }
 
-/// The place in the window of a column's source for a lane.
-HWY_INLINE std::int64_t row_of_lane(const AttentionPlan& plan, std::size_t column, std::int64_t lane) {
-  return plan.column_rows[AttentionPlan::halves * column + static_cast<std::size_t>(lane / AttentionPlan::half_lanes)];
+/// The row of a column's source in the staged block, for a lane. The column is counted in the plan.
+HWY_INLINE std::int64_t row_of_lane(const AttentionPlan& plan, std::int64_t column, std::int64_t lane) {
+  return plan.column_rows[static_cast<std::size_t>(lane_groups * column + lane / lane_group_size)];
+}
+
+/// Calls f(column in the block, lane) for each edge of a column block.
+template <class F>
+HWY_INLINE void for_edges_of_block(const AttentionPlan& plan, const AttentionPlan::ColumnBlock& block, const F& f) {
+  for (std::int64_t c = 0; c < block.num_columns; ++c) {
+    const LaneMask mask = plan.column_masks[static_cast<std::size_t>(block.column_begin + c)];
+    for (std::int64_t lane = 0; lane < tile_lanes; ++lane) {
+      if ((mask >> lane & 1) != 0) f(c, lane);
+    }
+  }
 }
 
 /// Takes parts of one block of memory, each aligned to whole vectors.
@@ -178,29 +206,31 @@ class MemoryParts {
   std::int64_t used_ = 0;
 };
 
-/// What the scores of tiles are computed from: keys of the window for some heads, and the queries of one tile and head.
+/// What the scores of tiles are computed from: keys of the staged block for some heads, and the queries of one tile and
+/// head.
 template <typename T>
 struct TileInputs {
-  static constexpr std::int64_t most_columns = AttentionPlan::piece_columns;
-  static_assert(most_columns % column_multiple == 0);  // columns are filled up to a multiple
-  static constexpr std::int64_t margin = tile_lanes;   ///< before and after the products of a lane with the book
+  static constexpr std::int64_t most_columns = AttentionPlan::most_block_columns;
+  /// Room before and after the products of a lane with the dictionary: see AttentionPlan::MixedColumns.
+  static constexpr std::int64_t margin = tile_lanes;
 
   template <class D>
-  TileInputs(D d, const AttentionPlan& plan, const AttentionPlan::Range& range, const AttentionInputs<T>& in,
+  TileInputs(D d, const AttentionPlan& plan, const AttentionPlan::WorkItem& item, const AttentionInputs<T>& in,
              HeadBlock block)
       : heads(block), width(in.width), padded_width(round_up(in.width, vector_lanes<T>)) {
     std::int64_t most_blocks = 0;
-    for (std::int32_t w = range.window_begin; w < range.window_end; ++w) {
-      window_capacity = std::max<std::int64_t>(window_capacity, plan.windows[static_cast<std::size_t>(w)].num_sources);
+    for (std::int32_t w = item.staged_begin; w < item.staged_end; ++w) {
+      block_capacity =
+          std::max<std::int64_t>(block_capacity, plan.staged_blocks[static_cast<std::size_t>(w)].num_sources);
     }
-    for (std::int32_t t = range.tile_begin; t < range.tile_end; ++t) {
+    for (std::int32_t t = item.tile_begin; t < item.tile_end; ++t) {
       const AttentionPlan::Tile& tile = plan.tiles[static_cast<std::size_t>(t)];
-      most_blocks = std::max<std::int64_t>(most_blocks, tile.block_end - tile.block_begin);
+      most_blocks = std::max<std::int64_t>(most_blocks, tile.dictionary_block_end - tile.dictionary_block_begin);
     }
     has_relations = static_cast<bool>(in.relation_keys);
-    book_stride = 2 * margin + most_blocks * AttentionPlan::block_relations;
-    book_size = has_relations ? (range.book_end - range.book_begin) * padded_width : 0;
-    books = has_relations && in.relation_keys.head_stride != 0 ? heads.count : 1;
+    relation_stride = 2 * margin + most_blocks * AttentionPlan::dictionary_block;
+    dictionary_size = has_relations ? (item.dictionary_end - item.dictionary_begin) * padded_width : 0;
+    dictionaries = has_relations && in.relation_keys.head_stride != 0 ? heads.count : 1;
     MemoryParts<T> count(nullptr);
     place(count);
     memory = Scratch<T>(count.used());
@@ -211,30 +241,31 @@ struct TileInputs {
     query_rows = rows_memory.data() + 2 * most_columns;
     for (std::int64_t lane = 0; lane < tile_lanes; ++lane) query_rows[lane] = queries + lane * padded_width;
     if (!has_relations) return;
-    std::fill(book_products, book_products + tile_lanes * book_stride, T{0});
-    for (std::int64_t b = 0; b < books; ++b) load_book(d, plan, range, in, heads.first + b, book + b * book_size);
+    std::fill(relation_products, relation_products + tile_lanes * relation_stride, T{0});
+    for (std::int64_t b = 0; b < dictionaries; ++b)
+      load_dictionary(d, plan, item, in, heads.first + b, dictionary + b * dictionary_size);
   }
 
   void place(MemoryParts<T>& parts) {
-    keys = parts.take(heads.count * window_capacity * padded_width);
+    keys = parts.take(heads.count * block_capacity * padded_width);
     queries = parts.take(tile_lanes * padded_width);
     lanes = parts.take(tile_lanes * padded_width);
     scores = parts.take(most_columns * tile_lanes);
     for (T*& folded : folded_keys) folded = parts.take(has_relations ? most_columns * padded_width : 0);
-    book_products = parts.take(has_relations ? tile_lanes * book_stride : 0);
-    book = parts.take(books * book_size);
+    relation_products = parts.take(has_relations ? tile_lanes * relation_stride : 0);
+    dictionary = parts.take(dictionaries * dictionary_size);
   }
 
-  /// The relations of the range's book, each block of 16 as lanes.
+  /// The relations of the work item's dictionary, each block of 16 packed as lanes.
   template <class D>
-  void load_book(D d, const AttentionPlan& plan, const AttentionPlan::Range& range, const AttentionInputs<T>& in,
-                 std::int64_t head, T* target) const {
-    constexpr std::int64_t block = AttentionPlan::block_relations;
-    static_assert(block == tile_lanes);
+  void load_dictionary(D d, const AttentionPlan& plan, const AttentionPlan::WorkItem& item,
+                       const AttentionInputs<T>& in, std::int64_t head, T* target) const {
+    constexpr std::int64_t block = AttentionPlan::dictionary_block;
     const Scratch<T> rows(block * padded_width);
-    for (std::int64_t begin = 0; begin < range.book_end - range.book_begin; begin += block) {
+    for (std::int64_t begin = 0; begin < item.dictionary_end - item.dictionary_begin; begin += block) {
       for (std::int64_t r = 0; r < block; ++r) {
-        const std::int64_t relation = plan.book_relations[static_cast<std::size_t>(range.book_begin + begin + r)];
+        const std::int64_t relation =
+            plan.dictionary_relations[static_cast<std::size_t>(item.dictionary_begin + begin + r)];
         load_row(d, T{1}, in.relation_keys(relation, head), rows.data() + r * padded_width, width);
       }
       pack_lanes(d, rows.data(), padded_width, padded_width, target + begin * padded_width);
@@ -242,13 +273,13 @@ struct TileInputs {
   }
 
   template <class D>
-  void load_keys(D d, const AttentionPlan& plan, const AttentionPlan::Window& window,
+  void load_keys(D d, const AttentionPlan& plan, const AttentionPlan::StagedBlock& staged,
                  const AttentionInputs<T>& in) const {
-    load_window(d, plan, window, in.k, heads, in.width, window_capacity, keys);
+    stage_block(d, plan, staged, in.k, heads, in.width, block_capacity, keys);
   }
 
-  /// The tile's queries, scaled: row by row, transposed, and multiplied with the tile's part of the book. Heads are
-  /// numbered inside the block, here and below.
+  /// The tile's queries, scaled: row by row, transposed, and multiplied with the tile's blocks of the
+  /// dictionary. Heads are numbered inside `heads`, here and below.
   template <class D>
   void load_queries(D d, const AttentionPlan& plan, const AttentionPlan::Tile& tile, const AttentionInputs<T>& in,
                     std::int64_t head) const {
@@ -262,81 +293,85 @@ struct TileInputs {
     }
     pack_lanes(d, queries, padded_width, padded_width, lanes);
     if (!has_relations) return;
-    constexpr std::int64_t block = AttentionPlan::block_relations;
-    const T* book_of_head = book + (books == 1 ? 0 : head) * book_size;
-    for (std::int32_t b = tile.block_begin; b < tile.block_end; ++b) {
-      const T* relations = book_of_head + plan.book_blocks[static_cast<std::size_t>(b)] * block * padded_width;
+    constexpr std::int64_t block = AttentionPlan::dictionary_block;
+    const T* dictionary_of_head = dictionary + (dictionaries == 1 ? 0 : head) * dictionary_size;
+    for (std::int32_t b = tile.dictionary_block_begin; b < tile.dictionary_block_end; ++b) {
+      const T* relations =
+          dictionary_of_head + plan.dictionary_blocks[static_cast<std::size_t>(b)] * block * padded_width;
       products_with_lanes<false>(d, relations, query_rows, query_rows, tile_lanes, padded_width, false,
-                                 book_products + margin + (b - tile.block_begin) * block, book_stride);
+                                 relation_products + margin + (b - tile.dictionary_block_begin) * block,
+                                 relation_stride);
     }
   }
 
-  /// Where the keys of each column are: in the window, or with a relation added.
+  /// Where the keys of each column are: in the staged block, or with a relation added.
   template <class D>
-  void load_key_rows(D d, const AttentionPlan& plan, const AttentionPlan::Piece& piece, const AttentionInputs<T>& in,
-                     std::int64_t head) const {
-    find_rows(plan, piece, keys + head * window_capacity * padded_width, padded_width, key_rows);
+  void load_key_rows(D d, const AttentionPlan& plan, const AttentionPlan::ColumnBlock& block,
+                     const AttentionInputs<T>& in, std::int64_t head) const {
+    find_rows(plan, block, keys + head * block_capacity * padded_width, padded_width, key_rows);
     if (!has_relations) return;
-    const std::int32_t* relations = plan.column_relations.data() + AttentionPlan::halves * piece.column_begin;
-    const auto fold = [&](std::int64_t c, std::size_t half) HWY_ATTR {
-      T* target = folded_keys[half] + c * padded_width;
-      add_rows(d, key_rows[half][c],
-               in.relation_keys(relations[2 * c + static_cast<std::int64_t>(half)], heads.first + head), target, width);
+    const std::int32_t* relations = plan.column_relations.data() + lane_groups * block.column_begin;
+    const auto fold = [&](std::int64_t c, std::size_t group) HWY_ATTR {
+      T* target = folded_keys[group] + c * padded_width;
+      add_rows(d, key_rows[group][c],
+               in.relation_keys(relations[2 * c + static_cast<std::int64_t>(group)], heads.first + head), target,
+               width);
       std::fill(target + width, target + padded_width, T{0});
-      key_rows[half][c] = target;
+      key_rows[group][c] = target;
     };
-    for (std::int64_t c = piece.fold_begin; c < piece.halves_end; ++c) fold(c, 1);
-    for (std::int64_t c = piece.fold_begin; c < piece.num_columns; ++c) fold(c, 0);
-    std::copy(key_rows[0] + piece.halves_end, key_rows[0] + piece.num_columns, key_rows[1] + piece.halves_end);
+    for (std::int64_t c = block.fold_begin; c < block.paired_end; ++c) fold(c, 1);
+    for (std::int64_t c = block.fold_begin; c < block.num_columns; ++c) fold(c, 0);
+    std::copy(key_rows[0] + block.paired_end, key_rows[0] + block.num_columns, key_rows[1] + block.paired_end);
   }
 
-  /// Products of the lanes with the keys of the piece, into the scores.
+  /// Products of the lanes with the keys of the block, into the scores.
   template <class D>
-  HWY_INLINE void multiply_keys(D d, const AttentionPlan::Piece& piece, bool accumulate) const {
-    tile_products(d, lanes, {key_rows, piece.halves_begin, piece.halves_end},
-                  round_up(piece.num_columns, column_multiple), padded_width, accumulate, scores);
+  HWY_INLINE void multiply_keys(D d, const AttentionPlan::ColumnBlock& block, bool accumulate) const {
+    tile_products(d, lanes, {key_rows, block.paired_begin, block.paired_end},
+                  round_up(block.num_columns, column_multiple), padded_width, accumulate, scores);
   }
 
   HeadBlock heads;
-  std::int64_t width, padded_width, window_capacity = 0, book_stride = 0, book_size = 0, books = 1;
+  std::int64_t width, padded_width, block_capacity = 0, relation_stride = 0, dictionary_size = 0, dictionaries = 1;
   bool has_relations = false;
   Scratch<T> memory;
   Scratch<const T*> rows_memory;
-  T* keys = nullptr;           ///< [head, window_capacity, padded_width]
-  T* queries = nullptr;        ///< [16, padded_width]
-  T* lanes = nullptr;          ///< the queries as pack_lanes leaves them
-  T* scores = nullptr;         ///< scores[column * 16 + lane]
-  T* folded_keys[2] = {};      ///< [column, padded_width] for each half of the lanes
-  T* book = nullptr;           ///< one, or one for each head
-  T* book_products = nullptr;  ///< book_products[lane * book_stride + margin + place in the tile's part of the book]
-  std::array<const T**, 2> key_rows = {};  ///< of the columns of the piece at hand, for each half of the lanes
-  const T** query_rows = nullptr;          ///< the 16 rows of `queries`
+  T* keys = nullptr;                 ///< [head, block_capacity, padded_width]
+  T* queries = nullptr;              ///< [16, padded_width]
+  T* lanes = nullptr;                ///< the queries as pack_lanes leaves them
+  T* scores = nullptr;               ///< scores[column * 16 + lane]
+  T* folded_keys[lane_groups] = {};  ///< [column, padded_width] for each lane group
+  T* dictionary = nullptr;           ///< one, or one for each head
+  T* relation_products = nullptr;  ///< [lane * relation_stride + margin + place in the tile's blocks of the dictionary]
+  std::array<const T**, lane_groups> key_rows = {};  ///< of the columns at hand, for each lane group
+  const T** query_rows = nullptr;                    ///< the 16 rows of `queries`
 };
 
-/// Calls f(column, count, places) for each mixed segment: the products of lane i with the relations of column,
-/// column + 1, ... stand at places[i] of the book's products.
+/// Calls f(column, count, places) for the mixed columns of a block, a few at a time: the products of lane i with the
+/// relations of column, column + 1, ... stand at places[i] of the relation products.
 template <typename T, class F>
-HWY_INLINE void for_segments(const AttentionPlan& plan, const AttentionPlan::Piece& piece, const TileInputs<T>& tile,
-                             const F& f) {
-  for (std::int32_t s = piece.segment_begin; s < piece.segment_end; ++s) {
-    const AttentionPlan::Segment& segment = plan.segments[static_cast<std::size_t>(s)];
-    const std::int32_t* bases = plan.bases.data() + segment.base_begin;
+HWY_INLINE void for_mixed_columns(const AttentionPlan& plan, const AttentionPlan::ColumnBlock& block,
+                                  const TileInputs<T>& tile, const F& f) {
+  for (std::int32_t s = block.mixed_begin; s < block.mixed_end; ++s) {
+    const AttentionPlan::MixedColumns& mixed = plan.mixed_columns[static_cast<std::size_t>(s)];
+    const std::int32_t* first_places = plan.dictionary_places.data() + mixed.place_begin;
     std::array<std::int64_t, tile_lanes> places;
     for (std::int64_t lane = 0; lane < tile_lanes; ++lane) {
-      places[static_cast<std::size_t>(lane)] = lane * tile.book_stride + TileInputs<T>::margin + bases[lane];
+      places[static_cast<std::size_t>(lane)] = lane * tile.relation_stride + TileInputs<T>::margin + first_places[lane];
     }
-    f(std::int64_t{segment.column_begin}, std::int64_t{segment.column_end} - segment.column_begin, places.data());
+    f(std::int64_t{mixed.column_begin}, std::int64_t{mixed.column_end} - mixed.column_begin, places.data());
   }
 }
 
-/// columns[c * 16 + lane] = products[places[lane] + c] for c < count, at most a segment's.
+/// columns[c * 16 + lane] = products[places[lane] + c] for c < count, at most most_mixed_columns.
 template <class D, typename T = hn::TFromD<D>>
-HWY_INLINE void load_segment(D d, const T* products, const std::int64_t* places, std::int64_t count, T* columns) {
-  constexpr std::int64_t n = vector_lanes<T>, most = AttentionPlan::segment_columns;
+HWY_INLINE void load_mixed_columns(D d, const T* products, const std::int64_t* places, std::int64_t count, T* columns) {
+  constexpr std::int64_t n = vector_lanes<T>, most = AttentionPlan::most_mixed_columns;
   if constexpr (n > most) {
     hn::Vec<D> v[most];
-    for (std::int64_t i = 0; i < most; ++i) v[i] = load_halves(d, products + places[i], products + places[most + i]);
-    transpose_half_squares(d, v);
+    for (std::int64_t i = 0; i < most; ++i)
+      v[i] = load_lane_groups(d, products + places[i], products + places[most + i]);
+    transpose_lane_groups(d, v);
     for (std::int64_t c = 0; c < count; ++c) hn::StoreU(v[c], d, columns + c * tile_lanes);
   } else {
     for (std::int64_t c = 0; c < count; c += n) {
@@ -352,16 +387,16 @@ HWY_INLINE void load_segment(D d, const T* products, const std::int64_t* places,
   }
 }
 
-/// products[places[lane] + c] += columns[c * 16 + lane] for c < count, at most a segment's.
+/// products[places[lane] + c] += columns[c * 16 + lane] for c < count, at most most_mixed_columns.
 template <class D, typename T = hn::TFromD<D>>
-HWY_INLINE void add_segment(D d, const T* columns, std::int64_t count, const std::int64_t* places, T* products) {
-  constexpr std::int64_t n = vector_lanes<T>, most = AttentionPlan::segment_columns;
+HWY_INLINE void add_mixed_columns(D d, const T* columns, std::int64_t count, const std::int64_t* places, T* products) {
+  constexpr std::int64_t n = vector_lanes<T>, most = AttentionPlan::most_mixed_columns;
   if constexpr (n > most) {
     hn::Vec<D> v[most];
     for (std::int64_t c = 0; c < most; ++c) v[c] = c < count ? hn::LoadU(d, columns + c * tile_lanes) : hn::Zero(d);
-    transpose_half_squares(d, v);
+    transpose_lane_groups(d, v);
     for (std::int64_t i = 0; i < most; ++i) {
-      add_halves(d, v[i], products + places[i], products + places[most + i]);
+      add_to_lane_groups(d, v[i], products + places[i], products + places[most + i]);
     }
   } else {
     for (std::int64_t c = 0; c < count; c += n) {
@@ -380,35 +415,32 @@ HWY_INLINE void add_segment(D d, const T* columns, std::int64_t count, const std
   }
 }
 
-/// Starts the scores with the products of queries and relations in mixed segments, 0 elsewhere. False, and nothing
+/// Starts the scores with the products of queries and relations in mixed columns, 0 elsewhere. False, and nothing
 /// done, if there are none.
 template <class D, typename T = hn::TFromD<D>>
-HWY_INLINE bool add_mixed_relations(D d, const AttentionPlan& plan, const AttentionPlan::Piece& piece,
+HWY_INLINE bool add_mixed_relations(D d, const AttentionPlan& plan, const AttentionPlan::ColumnBlock& block,
                                     const TileInputs<T>& tile) {
-  if (!tile.has_relations || piece.segment_begin == piece.segment_end) return false;
-  for_segments(plan, piece, tile, [&](std::int64_t column, std::int64_t count, const std::int64_t* places) HWY_ATTR {
-    load_segment(d, tile.book_products, places, count, tile.scores + column * tile_lanes);
-  });
-  std::fill(tile.scores + piece.fold_begin * tile_lanes,
-            tile.scores + round_up(piece.num_columns, column_multiple) * tile_lanes, T{0});
+  if (!tile.has_relations || block.mixed_begin == block.mixed_end) return false;
+  for_mixed_columns(plan, block, tile,
+                    [&](std::int64_t column, std::int64_t count, const std::int64_t* places) HWY_ATTR {
+                      load_mixed_columns(d, tile.relation_products, places, count, tile.scores + column * tile_lanes);
+                    });
+  std::fill(tile.scores + block.fold_begin * tile_lanes,
+            tile.scores + round_up(block.num_columns, column_multiple) * tile_lanes, T{0});
   return true;
 }
 
 /// Drops weights of one head: sets them to 0 or scales them.
-template <class D, typename T = hn::TFromD<D>>
-void drop_weights(D, const AttentionPlan& plan, const AttentionPlan::Window& window, const AttentionPlan::Piece& piece,
-                  const AttentionPlan::Tile& tile, const AttentionDropout& dropout, std::int64_t head, T* weights) {
-  for (std::int64_t c = 0; c < piece.num_columns; ++c) {
-    const auto column = static_cast<std::size_t>(piece.column_begin + c);
-    for (std::int64_t lane = 0; lane < tile.num_lanes; ++lane) {
-      if ((plan.column_masks[column] >> lane & 1) == 0) continue;
-      const std::int32_t source =
-          plan.window_sources[static_cast<std::size_t>(window.source_begin + row_of_lane(plan, column, lane))];
-      const bool keeps = dropout.keeps(source, tile.rows[static_cast<std::size_t>(lane)], head, 0);
-      T& weight = weights[c * tile_lanes + lane];
-      weight = keeps ? static_cast<T>(dropout.scale) * weight : T{0};
-    }
-  }
+template <typename T>
+void drop_weights(const AttentionPlan& plan, const TilePass& pass, const AttentionPlan::ColumnBlock& block,
+                  const AttentionDropout& dropout, T* weights) {
+  for_edges_of_block(plan, block, [&](std::int64_t c, std::int64_t lane) {
+    const std::int64_t row = row_of_lane(plan, block.column_begin + c, lane);
+    const std::int32_t source = plan.staged_sources[static_cast<std::size_t>(pass.staged.source_begin + row)];
+    const bool keeps = dropout.keeps(source, pass.tile.rows[static_cast<std::size_t>(lane)], pass.head(), 0);
+    T& weight = weights[c * tile_lanes + lane];
+    weight = keeps ? static_cast<T>(dropout.scale) * weight : T{0};
+  });
 }
 
 }  // namespace bough::HWY_NAMESPACE

@@ -91,27 +91,27 @@ HWY_INLINE void weighted_sums(D d, bool from_zero, std::int64_t num_entries, std
                       [&](std::int64_t r, std::int64_t i, hn::Vec<D> v) HWY_ATTR { hn::StoreU(v, d, sum_of(r) + i); });
 }
 
-/// sums[lane] += sum over columns of weights[column * 16 + lane] * rows[half][column], for each group of lanes over the
-/// columns that it uses, where half is that of the lane. Rows and sums have `width` elements, a multiple of the
+/// sums[lane] += sum over columns of weights[column * 16 + lane] * rows[group][column], for each quad over the columns
+/// that it uses, where `group` is the lane group of the quad. Rows and sums have `width` elements, a multiple of the
 /// vector's.
 template <class D, typename T = hn::TFromD<D>>
-HWY_NOINLINE void add_to_lanes(D d, const AttentionPlan& plan, const AttentionPlan::Piece& piece, bool from_zero,
-                               const T* weights, std::array<const T**, 2> rows_of_halves, std::int64_t width, T* sums) {
-  constexpr std::int64_t lanes = AttentionPlan::group_lanes;
-  for (std::int64_t g = 0; g < AttentionPlan::groups; ++g) {
-    const std::int64_t begin = piece.group_begin[static_cast<std::size_t>(g)],
-                       end = piece.group_begin[static_cast<std::size_t>(g) + 1];
-    const std::uint16_t* columns = plan.group_columns.data() + begin;
-    const T* const* rows = rows_of_halves[static_cast<std::size_t>(g * lanes / (tile_lanes / 2))];
-    const T* group_weights = weights + g * lanes;
-    T* group_sums = sums + g * lanes * width;
-    weighted_sums<lanes>(
+HWY_NOINLINE void add_to_lanes(D d, const AttentionPlan& plan, const AttentionPlan::ColumnBlock& block, bool from_zero,
+                               const T* weights, std::array<const T**, lane_groups> rows_of_groups, std::int64_t width,
+                               T* sums) {
+  for (std::int64_t q = 0; q < quads; ++q) {
+    const std::int64_t begin = block.quad_begin[static_cast<std::size_t>(q)],
+                       end = block.quad_begin[static_cast<std::size_t>(q) + 1];
+    const std::uint16_t* columns = plan.quad_columns.data() + begin;
+    const T* const* rows = rows_of_groups[static_cast<std::size_t>(q * quad_lanes / lane_group_size)];
+    const T* quad_weights = weights + q * quad_lanes;
+    T* quad_sums = sums + q * quad_lanes * width;
+    weighted_sums<quad_lanes>(
         d, from_zero, end - begin, width,
         [&](std::int64_t e) HWY_ATTR {
-          return Weights<T>{group_weights + columns[e] * tile_lanes, 1};
+          return Weights<T>{quad_weights + columns[e] * tile_lanes, 1};
         },
         [&](std::int64_t e) HWY_ATTR { return rows[columns[e]]; },
-        [&](std::int64_t lane) HWY_ATTR { return group_sums + lane * width; });
+        [&](std::int64_t lane) HWY_ATTR { return quad_sums + lane * width; });
   }
 }
 
@@ -123,12 +123,12 @@ struct ColumnSums {
   std::int64_t relation_width = 0;  ///< elements of the latter
 };
 
-/// sums[column] += sum over lanes of weights[column * 16 + lane] * rows[lane], four columns at a time over the lanes
-/// that any of them has.
+/// sums[column] += sum over lanes of weights[column * 16 + lane] * rows[lane], column_multiple columns at a time over
+/// the lanes that any of them has.
 template <bool with_relations, class D, typename T = hn::TFromD<D>>
-HWY_NOINLINE void add_to_columns(D d, const std::uint16_t* masks, std::int64_t columns, const T* weights, const T* rows,
+HWY_NOINLINE void add_to_columns(D d, const LaneMask* masks, std::int64_t columns, const T* weights, const T* rows,
                                  std::int64_t width, const ColumnSums<T>& sums) {
-  constexpr std::int64_t together = 4;
+  constexpr std::int64_t together = column_multiple;
   std::int64_t c = 0;
   const auto add = [&]<std::int64_t count>(std::integral_constant<std::int64_t, count>) HWY_ATTR {
     std::uint32_t mask = 0;
@@ -160,30 +160,29 @@ HWY_NOINLINE void add_to_columns(D d, const std::uint16_t* masks, std::int64_t c
   for (; c < columns; ++c) add(std::integral_constant<std::int64_t, 1>());
 }
 
-/// The same for the columns [begin, end) of a piece, which have sums for each half of the lanes.
+/// The same for the columns [begin, end) of a column block, which have sums for each lane group.
 template <bool with_relations, class D, typename T = hn::TFromD<D>>
-HWY_INLINE void add_to_columns_of_halves(D d, const AttentionPlan& plan, const AttentionPlan::Piece& piece,
-                                         std::int64_t begin, std::int64_t end, const T* weights, const T* rows,
-                                         std::int64_t width, const std::array<ColumnSums<T>, 2>& sums) {
-  const std::uint16_t* masks = plan.column_masks.data() + piece.column_begin;
-  const auto add = [&](std::int64_t first, std::int64_t last, const std::uint16_t* of_lanes,
-                       ColumnSums<T> to) HWY_ATTR {
+HWY_INLINE void add_to_block_columns(D d, const AttentionPlan& plan, const AttentionPlan::ColumnBlock& block,
+                                     std::int64_t begin, std::int64_t end, const T* weights, const T* rows,
+                                     std::int64_t width, const std::array<ColumnSums<T>, lane_groups>& sums) {
+  const LaneMask* masks = plan.column_masks.data() + block.column_begin;
+  const auto add = [&](std::int64_t first, std::int64_t last, const LaneMask* of_lanes, ColumnSums<T> to) HWY_ATTR {
     if (first >= last) return;
     to.rows += first;
     if constexpr (with_relations) to.relations += first;
     add_to_columns<with_relations>(d, of_lanes + first, last - first, weights + first * tile_lanes, rows, width, to);
   };
-  const std::int64_t halves_begin = std::clamp<std::int64_t>(piece.halves_begin, begin, end),
-                     halves_end = std::clamp<std::int64_t>(piece.halves_end, begin, end);
-  add(begin, halves_begin, masks, sums[0]);
-  for (std::size_t half = 0; half < 2; ++half) {
-    std::uint16_t of_half[AttentionPlan::piece_columns];
-    for (std::int64_t c = halves_begin; c < halves_end; ++c) {
-      of_half[c] = static_cast<std::uint16_t>(masks[c] & AttentionPlan::lanes_of_half[half]);
+  const std::int64_t paired_begin = std::clamp<std::int64_t>(block.paired_begin, begin, end),
+                     paired_end = std::clamp<std::int64_t>(block.paired_end, begin, end);
+  add(begin, paired_begin, masks, sums[0]);
+  for (std::size_t group = 0; group < lane_groups; ++group) {
+    LaneMask of_group[AttentionPlan::most_block_columns];
+    for (std::int64_t c = paired_begin; c < paired_end; ++c) {
+      of_group[c] = static_cast<LaneMask>(masks[c] & lane_group_masks[group]);
     }
-    add(halves_begin, halves_end, of_half, sums[half]);
+    add(paired_begin, paired_end, of_group, sums[group]);
   }
-  add(halves_end, end, masks, sums[0]);
+  add(paired_end, end, masks, sums[0]);
 }
 
 }  // namespace bough::HWY_NAMESPACE

@@ -24,51 +24,53 @@ namespace hn = hwy::HWY_NAMESPACE;
 /// to them, 16 weighted sums.
 template <typename T>
 struct TileState {
-  T* top;
-  T* total;
+  T* row_max;
+  T* row_sum;
   T* sums;
 
   static std::int64_t size(std::int64_t padded_value_width) { return tile_lanes * (2 + padded_value_width); }
   static TileState at(T* memory) { return {memory, memory + tile_lanes, memory + 2 * tile_lanes}; }
 };
 
-/// Scores of the piece; where there is no edge they may be anything. Raises `top` to the largest of each lane.
+/// Scores of the column block; where there is no edge they may be anything. Raises row_max to the largest of each lane.
 template <class D, typename T = hn::TFromD<D>>
-HWY_INLINE void piece_scores(D d, const AttentionPlan& plan, const AttentionPlan::Piece& piece,
-                             const TileInputs<T>& tile, T* top) {
-  const std::uint16_t* masks = plan.column_masks.data() + piece.column_begin;
-  const bool mixed = add_mixed_relations(d, plan, piece, tile);
-  tile.multiply_keys(d, piece, mixed);
+HWY_INLINE void block_scores(D d, const AttentionPlan& plan, const AttentionPlan::ColumnBlock& block,
+                             const TileInputs<T>& tile, T* row_max) {
+  const LaneMask* masks = plan.column_masks.data() + block.column_begin;
+  const bool mixed = add_mixed_relations(d, plan, block, tile);
+  tile.multiply_keys(d, block, mixed);
   for (std::int64_t v = 0; v < tile_vectors<T>; ++v) {
     const std::int64_t lane = v * vector_lanes<T>;
-    auto most = hn::LoadU(d, top + lane);
-    for (std::int64_t c = 0; c < piece.num_columns; ++c) {
+    auto most = hn::LoadU(d, row_max + lane);
+    for (std::int64_t c = 0; c < block.num_columns; ++c) {
       const auto score = hn::LoadU(d, tile.scores + c * tile_lanes + lane);
       most = hn::IfThenElse(mask_of_vector(d, masks[c], v), hn::Max(most, score), most);
     }
-    hn::StoreU(most, d, top + lane);
+    hn::StoreU(most, d, row_max + lane);
   }
 }
 
 /// Replaces scores by exponentials relative to the new largest score and rescales what was summed before.
 template <class D, typename T = hn::TFromD<D>>
-HWY_INLINE void exponentiate(D d, std::int64_t columns, const std::uint16_t* masks, T* scores, const T* new_top,
-                             bool first, std::int64_t value_width, const TileState<T>& state) {
+HWY_INLINE void exponentiate(D d, const AttentionPlan& plan, const AttentionPlan::ColumnBlock& block, T* scores,
+                             const T* new_max, std::int64_t value_width, const TileState<T>& state) {
+  const LaneMask* masks = plan.column_masks.data() + block.column_begin;
+  const std::int64_t columns = block.num_columns;
   for (std::int64_t v = 0; v < tile_vectors<T>; ++v) {
     const std::int64_t lane = v * vector_lanes<T>;
     // All scores so far may be -infinity; what they are relative to must be finite.
-    const auto base = hn::Max(hn::LoadU(d, new_top + lane), hn::Set(d, std::numeric_limits<T>::lowest()));
-    auto total = hn::Zero(d);
+    const auto base = hn::Max(hn::LoadU(d, new_max + lane), hn::Set(d, std::numeric_limits<T>::lowest()));
+    auto row_sum = hn::Zero(d);
     for (std::int64_t c = 0; c < columns; ++c) {
       T* place = scores + c * tile_lanes + lane;
       const auto p = hn::IfThenElseZero(mask_of_vector(d, masks[c], v),
                                         simd::exp_of_nonpositive(d, hn::Sub(hn::LoadU(d, place), base)));
-      total = hn::Add(total, p);
+      row_sum = hn::Add(row_sum, p);
       hn::StoreU(p, d, place);
     }
-    if (!first) {
-      const auto factor = simd::exp_of_nonpositive(d, hn::Sub(hn::LoadU(d, state.top + lane), base));
-      total = hn::MulAdd(factor, hn::LoadU(d, state.total + lane), total);
+    if (!block.first) {
+      const auto factor = simd::exp_of_nonpositive(d, hn::Sub(hn::LoadU(d, state.row_max + lane), base));
+      row_sum = hn::MulAdd(factor, hn::LoadU(d, state.row_sum + lane), row_sum);
       T factors[vector_lanes<T>];
       hn::StoreU(factor, d, factors);
       for (std::int64_t i = 0; i < vector_lanes<T>; ++i) {
@@ -79,184 +81,166 @@ HWY_INLINE void exponentiate(D d, std::int64_t columns, const std::uint16_t* mas
         }
       }
     }
-    hn::StoreU(total, d, state.total + lane);
+    hn::StoreU(row_sum, d, state.row_sum + lane);
   }
-  std::copy(new_top, new_top + tile_lanes, state.top);
+  std::copy(new_max, new_max + tile_lanes, state.row_max);
 }
 
 /// sums += weights times values, edge by edge: where a value is not finite, 0 times it would spoil lanes that do not
 /// have the edge.
 template <class D, typename T = hn::TFromD<D>>
-void add_values_of_edges(D d, const AttentionPlan& plan, const AttentionPlan::Piece& piece, const T* weights,
+void add_values_of_edges(D d, const AttentionPlan& plan, const AttentionPlan::ColumnBlock& block, const T* weights,
                          const T* values, std::int64_t value_width, T* sums) {
-  for (std::int64_t c = 0; c < piece.num_columns; ++c) {
-    const auto column = static_cast<std::size_t>(piece.column_begin + c);
-    for (std::int64_t lane = 0; lane < tile_lanes; ++lane) {
-      if ((plan.column_masks[column] >> lane & 1) == 0) continue;
-      const T* value = values + row_of_lane(plan, column, lane) * value_width;
-      const auto w = hn::Set(d, weights[c * tile_lanes + lane]);
-      T* sum = sums + lane * value_width;
-      for (std::int64_t j = 0; j < value_width; j += vector_lanes<T>) {
-        hn::StoreU(hn::MulAdd(w, hn::LoadU(d, value + j), hn::LoadU(d, sum + j)), d, sum + j);
-      }
-    }
-  }
+  if (block.first) std::fill(sums, sums + tile_lanes * value_width, T{0});
+  for_edges_of_block(plan, block, [&](std::int64_t c, std::int64_t lane) HWY_ATTR {
+    const T* value = values + row_of_lane(plan, block.column_begin + c, lane) * value_width;
+    simd::add_scaled(d, weights[c * tile_lanes + lane], value, sums + lane * value_width, value_width);
+  });
 }
 
-/// Results of complete rows, states of partial ones.
-template <class D, typename T = hn::TFromD<D>>
-HWY_INLINE void finish_tile(D d, const AttentionPlan::Tile& tile, const AttentionInputs<T>& in, std::int64_t head,
-                            const TileState<T>& state, std::int64_t value_width, T* partials,
-                            const AttentionOutputs<T>& result, bool stream) {
-  HWY_ALIGN T factors[tile_lanes];
-  HWY_ALIGN T log_sums[tile_lanes];
-  for (std::int64_t v = 0; v < tile_vectors<T>; ++v) {
-    const std::int64_t lane = v * vector_lanes<T>;
-    const auto total = hn::LoadU(d, state.total + lane);
-    const auto nothing = hn::Eq(total, hn::Zero(d));
-    hn::Store(hn::IfThenZeroElse(nothing, hn::Div(hn::Set(d, T{1}), total)), d, factors + lane);
-    hn::Store(hn::IfThenElse(nothing, hn::Set(d, std::numeric_limits<T>::infinity()),
-                             hn::Add(hn::LoadU(d, state.top + lane), simd::log(d, total))),
-              d, log_sums + lane);
-  }
-  for (std::int64_t lane = 0; lane < tile.num_lanes; ++lane) {
-    const T* sum = state.sums + lane * value_width;
-    if (const std::int64_t partial = tile.partials[static_cast<std::size_t>(lane)]; partial >= 0) {
-      T* part = partials + (partial * in.heads + head) * (2 + in.value_width);
-      part[0] = state.top[lane];
-      part[1] = state.total[lane];
-      std::copy(sum, sum + in.value_width, part + 2);
-      continue;
-    }
-    const std::int64_t row = tile.rows[static_cast<std::size_t>(lane)];
-    simd::stream_scaled(d, stream, factors[lane], sum, result.out(row, head), in.value_width);
-    *result.log_sum(row, head) = log_sums[lane];
-  }
-}
-
-/// What the tiles of a range are computed with, for some heads.
+/// What the tiles of a work item are computed with, for some heads.
 template <typename T>
-struct RangeOfTiles {
+struct ForwardWork {
   template <class D>
-  RangeOfTiles(D d, const AttentionPlan& plan, const AttentionPlan::Range& range, const AttentionInputs<T>& in,
-               HeadBlock heads)
-      : tile(d, plan, range, in, heads),
+  ForwardWork(D d, const AttentionPlan& plan, const AttentionPlan::WorkItem& item, const AttentionInputs<T>& in,
+              HeadBlock heads)
+      : tile(d, plan, item, in, heads),
         value_width(round_up(in.value_width, vector_lanes<T>)),
-        first_tile(range.tile_begin),
-        one_window(range.window_end - range.window_begin == 1),
-        values(heads.count * tile.window_capacity * value_width),
-        value_row_memory(2 * TileInputs<T>::most_columns),
+        first_tile(item.tile_begin),
+        one_block(item.staged_end - item.staged_begin == 1),
+        values(heads.count * tile.block_capacity * value_width),
+        value_row_memory(lane_groups * TileInputs<T>::most_columns),
         value_rows{value_row_memory.data(), value_row_memory.data() + TileInputs<T>::most_columns},
-        states((one_window ? 1 : (range.tile_end - range.tile_begin) * heads.count) * TileState<T>::size(value_width)),
+        states((one_block ? 1 : (item.tile_end - item.tile_begin) * heads.count) * TileState<T>::size(value_width)),
         stream(streams_results(plan, in.heads * in.value_width * static_cast<std::int64_t>(sizeof(T)))) {}
 
-  TileState<T> state(std::int64_t number, std::int64_t head) const {
-    const std::int64_t place = one_window ? 0 : (number - first_tile) * tile.heads.count + head;
+  TileState<T> state(const TilePass& pass) const {
+    const std::int64_t place = one_block ? 0 : (pass.tile_number - first_tile) * tile.heads.count + pass.h;
     return TileState<T>::at(states.data() + place * TileState<T>::size(value_width));
   }
 
   TileInputs<T> tile;
   std::int64_t value_width;  ///< whole vectors
   std::int64_t first_tile;
-  bool one_window;
-  Scratch<T> values;  ///< of the window, [head, capacity, value_width]
+  bool one_block;
+  Scratch<T> values;  ///< of the staged block, [head, capacity, value_width]
   Scratch<const T*> value_row_memory;
-  std::array<const T**, 2> value_rows;  ///< of the columns of the piece at hand, for each half of the lanes
-  Scratch<T> states;                    ///< of one tile, or of all tiles and heads of a range with several windows
-  bool stream;                          ///< results go past the cache
-  bool finite = true;                   ///< all values of the window
+  std::array<const T**, lane_groups> value_rows;  ///< of the columns at hand, for each lane group
+  Scratch<T> states;   ///< of one tile, or of all tiles and heads of a work item with several staged blocks
+  bool stream;         ///< results go past the cache
+  bool finite = true;  ///< all values of the staged block
 };
 
-/// One tile and head in one window: pieces [begin, end).
+/// Results of complete rows, partial results of split rows.
 template <class D, typename T = hn::TFromD<D>>
-void attend_tile(D d, const AttentionPlan& plan, const AttentionPlan::Window& window, std::int32_t begin,
-                 std::int32_t end, const AttentionInputs<T>& in, std::int64_t h, const TileOfHead& next,
-                 NextWindow<T>& next_window, const RangeOfTiles<T>& work, T* partials,
-                 const AttentionOutputs<T>& result) {
-  const std::int32_t number = plan.pieces[static_cast<std::size_t>(begin)].tile;
-  const AttentionPlan::Tile& lanes = plan.tiles[static_cast<std::size_t>(number)];
-  const TileInputs<T>& tile = work.tile;
-  const TileState<T> state = work.state(number, h);
-  const std::int64_t head = tile.heads.first + h, value_width = work.value_width;
-  const T* values = work.values.data() + h * tile.window_capacity * value_width;
-  tile.load_queries(d, plan, lanes, in, h);
-  next.prefetch(in.q, tile.heads, in.width);
-  for (std::int32_t p = begin; p < end; ++p) {
-    const AttentionPlan::Piece& piece = plan.pieces[static_cast<std::size_t>(p)];
-    HWY_ALIGN T top[tile_lanes];
-    if (piece.first) {
-      std::fill(top, top + tile_lanes, -std::numeric_limits<T>::infinity());
-    } else {
-      std::copy(state.top, state.top + tile_lanes, top);
-    }
-    tile.load_key_rows(d, plan, piece, in, h);
-    next_window.prefetch_some(in);
-    piece_scores(d, plan, piece, tile, top);
-    exponentiate(d, piece.num_columns, plan.column_masks.data() + piece.column_begin, tile.scores, top, piece.first,
-                 value_width, state);
-    next_window.prefetch_some(in);
-    if (in.dropout.active()) drop_weights(d, plan, window, piece, lanes, in.dropout, head, tile.scores);
-    if (work.finite) {
-      find_rows(plan, piece, values, value_width, work.value_rows);
-      add_to_lanes(d, plan, piece, piece.first, tile.scores, work.value_rows, value_width, state.sums);
-    } else {
-      if (piece.first) std::fill(state.sums, state.sums + tile_lanes * value_width, T{0});
-      add_values_of_edges(d, plan, piece, tile.scores, values, value_width, state.sums);
-    }
-    next_window.prefetch_some(in);
+HWY_INLINE void finish_tile(D d, const TileForward<T>& call, const TilePass& pass, const TileState<T>& state,
+                            const ForwardWork<T>& work) {
+  HWY_ALIGN T factors[tile_lanes];
+  HWY_ALIGN T lse[tile_lanes];
+  const std::int64_t head = pass.head(), value_width = call.in.value_width;
+  for (std::int64_t v = 0; v < tile_vectors<T>; ++v) {
+    const std::int64_t lane = v * vector_lanes<T>;
+    const auto row_sum = hn::LoadU(d, state.row_sum + lane);
+    const auto nothing = hn::Eq(row_sum, hn::Zero(d));
+    hn::Store(hn::IfThenZeroElse(nothing, hn::Div(hn::Set(d, T{1}), row_sum)), d, factors + lane);
+    hn::Store(hn::IfThenElse(nothing, hn::Set(d, std::numeric_limits<T>::infinity()),
+                             hn::Add(hn::LoadU(d, state.row_max + lane), simd::log(d, row_sum))),
+              d, lse + lane);
   }
-  if (plan.pieces[static_cast<std::size_t>(end) - 1].last) {
-    finish_tile(d, lanes, in, head, state, value_width, partials, result, work.stream);
+  for (std::int64_t lane = 0; lane < pass.tile.num_lanes; ++lane) {
+    const T* sum = state.sums + lane * work.value_width;
+    if (const std::int64_t number = pass.tile.partials[static_cast<std::size_t>(lane)]; number >= 0) {
+      T* partial = call.partial(number, head);
+      partial[0] = state.row_max[lane];
+      partial[1] = state.row_sum[lane];
+      std::copy(sum, sum + value_width, partial + 2);
+      continue;
+    }
+    const std::int64_t row = pass.tile.rows[static_cast<std::size_t>(lane)];
+    simd::stream_scaled(d, work.stream, factors[lane], sum, call.result.out(row, head), value_width);
+    *call.result.lse(row, head) = lse[lane];
   }
 }
 
+template <class D, typename T = hn::TFromD<D>>
+void attend_tile(D d, const TileForward<T>& call, const TilePass& pass, NextBlock<T>& next_block,
+                 const ForwardWork<T>& work) {
+  const AttentionPlan& plan = call.plan;
+  const AttentionInputs<T>& in = call.in;
+  const TileInputs<T>& tile = work.tile;
+  const TileState<T> state = work.state(pass);
+  const std::int64_t value_width = work.value_width;
+  const T* values = work.values.data() + pass.h * tile.block_capacity * value_width;
+  tile.load_queries(d, plan, pass.tile, in, pass.h);
+  pass.prefetch_next(in.q, in.width);
+  for (std::int32_t b = pass.block_begin; b < pass.block_end; ++b) {
+    const AttentionPlan::ColumnBlock& block = plan.column_blocks[static_cast<std::size_t>(b)];
+    HWY_ALIGN T row_max[tile_lanes];
+    if (block.first) {
+      std::fill(row_max, row_max + tile_lanes, -std::numeric_limits<T>::infinity());
+    } else {
+      std::copy(state.row_max, state.row_max + tile_lanes, row_max);
+    }
+    tile.load_key_rows(d, plan, block, in, pass.h);
+    next_block.prefetch_some(in);
+    block_scores(d, plan, block, tile, row_max);
+    exponentiate(d, plan, block, tile.scores, row_max, value_width, state);
+    next_block.prefetch_some(in);
+    if (in.dropout.active()) drop_weights(plan, pass, block, in.dropout, tile.scores);
+    if (work.finite) {
+      find_rows(plan, block, values, value_width, work.value_rows);
+      add_to_lanes(d, plan, block, block.first, tile.scores, work.value_rows, value_width, state.sums);
+    } else {
+      add_values_of_edges(d, plan, block, tile.scores, values, value_width, state.sums);
+    }
+    next_block.prefetch_some(in);
+  }
+  if (plan.column_blocks[static_cast<std::size_t>(pass.block_end) - 1].last) finish_tile(d, call, pass, state, work);
+}
+
 template <typename T>
-void attend_range(const AttentionPlan& plan, const AttentionInputs<T>& in, const TileTask& task, const TileTask& next,
-                  T* partials, const AttentionOutputs<T>& result) {
+void attend_work_item(const TileForward<T>& call, const TileTask& task, const TileTask& next) {
   const TileTag<T> d;
+  const auto& [plan, in, result, partials] = call;
   const HeadBlock heads = task.heads;
-  const AttentionPlan::Range& range = plan.ranges[static_cast<std::size_t>(task.range)];
-  RangeOfTiles<T> work(d, plan, range, in, heads);
-  for (std::int32_t w = range.window_begin; w < range.window_end; ++w) {
-    const AttentionPlan::Window& window = plan.windows[static_cast<std::size_t>(w)];
-    work.tile.load_keys(d, plan, window, in);
+  const AttentionPlan::WorkItem& item = plan.work_items[static_cast<std::size_t>(task.work_item)];
+  ForwardWork<T> work(d, plan, item, in, heads);
+  for (std::int32_t s = item.staged_begin; s < item.staged_end; ++s) {
+    const AttentionPlan::StagedBlock& staged = plan.staged_blocks[static_cast<std::size_t>(s)];
+    work.tile.load_keys(d, plan, staged, in);
     work.finite =
-        load_window(d, plan, window, in.v, heads, in.value_width, work.tile.window_capacity, work.values.data());
-    const bool last = w + 1 == range.window_end, again = next.range == task.range;
-    NextWindow<T> next_window(plan, last && again ? range.window_begin : w + 1, last ? next.heads : heads,
-                              heads.count * (window.piece_end - window.piece_begin));
-    for_tiles_of_window(
-        plan, window, heads,
-        [&](std::int32_t begin, std::int32_t end, std::int64_t h, const TileOfHead& next_tile) HWY_ATTR {
-          attend_tile(d, plan, window, begin, end, in, h, next_tile, next_window, work, partials, result);
-        });
+        stage_block(d, plan, staged, in.v, heads, in.value_width, work.tile.block_capacity, work.values.data());
+    const bool last = s + 1 == item.staged_end, again = next.work_item == task.work_item;
+    NextBlock<T> next_block(plan, last && again ? item.staged_begin : s + 1, last ? next.heads : heads,
+                            heads.count * (staged.column_block_end - staged.column_block_begin));
+    for_tiles_of_block(plan, staged, heads,
+                       [&](const TilePass& pass) HWY_ATTR { attend_tile(d, call, pass, next_block, work); });
   }
   hwy::FlushStream();
 }
 
-/// Puts the parts of a row together, in their order.
+/// Puts the partial results of a split row together, in their order.
 template <typename T>
-void merge_parts(const SplitRow& row, const AttentionInputs<T>& in, std::int64_t head, const T* partials,
-                 const AttentionOutputs<T>& result) {
+void merge_partials(const TileForward<T>& call, const SplitRow& row, std::int64_t head) {
   const TileTag<T> d;
-  const std::int64_t size = 2 + in.value_width;
-  const auto part = [&](std::int32_t i) { return partials + ((row.first_partial + i) * in.heads + head) * size; };
-  T top = -std::numeric_limits<T>::infinity(), total = 0;
-  for (std::int32_t i = 0; i < row.num_partials; ++i) top = std::max(top, part(i)[0]);
-  const T base = std::max(top, std::numeric_limits<T>::lowest());
-  T* out = result.out(row.row, head);
-  std::fill(out, out + in.value_width, T{0});
+  const std::int64_t value_width = call.in.value_width;
+  const auto partial = [&](std::int32_t i) { return call.partial(row.first_partial + i, head); };
+  T row_max = -std::numeric_limits<T>::infinity(), row_sum = 0;
+  for (std::int32_t i = 0; i < row.num_partials; ++i) row_max = std::max(row_max, partial(i)[0]);
+  const T base = std::max(row_max, std::numeric_limits<T>::lowest());
+  T* out = call.result.out(row.row, head);
+  std::fill(out, out + value_width, T{0});
   for (std::int32_t i = 0; i < row.num_partials; ++i) {
-    const T factor = std::exp(part(i)[0] - base);
-    total += factor * part(i)[1];
-    simd::add_scaled(d, factor, part(i) + 2, out, in.value_width);
+    const T factor = std::exp(partial(i)[0] - base);
+    row_sum += factor * partial(i)[1];
+    simd::add_scaled(d, factor, partial(i) + 2, out, value_width);
   }
-  simd::store_scaled(d, total == 0 ? T{0} : 1 / total, out, out, in.value_width);
-  *result.log_sum(row.row, head) = total == 0 ? std::numeric_limits<T>::infinity() : top + std::log(total);
+  simd::store_scaled(d, row_sum == 0 ? T{0} : 1 / row_sum, out, out, value_width);
+  *call.result.lse(row.row, head) = row_sum == 0 ? std::numeric_limits<T>::infinity() : row_max + std::log(row_sum);
 }
 
-TileFunctions<float> tile_functions_float() { return {attend_range<float>, merge_parts<float>}; }
-TileFunctions<double> tile_functions_double() { return {attend_range<double>, merge_parts<double>}; }
+TileFunctions<float> tile_functions_float() { return {attend_work_item<float>, merge_partials<float>}; }
+TileFunctions<double> tile_functions_double() { return {attend_work_item<double>, merge_partials<double>}; }
 
 }  // namespace bough::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -276,7 +260,7 @@ TileFunctions<T> tile_functions() {
     return HWY_DYNAMIC_DISPATCH(tile_functions_double)();
 }
 
-/// What a task's windows may take: half of the second-level cache of a large core.
+/// What the staged blocks of a task may take: half of the second-level cache of a large core.
 constexpr std::int64_t cache_bytes = std::int64_t{1} << 20;
 /// Tasks that each thread should get, so that they finish together.
 constexpr std::int64_t tasks_per_thread = 16;
@@ -285,36 +269,36 @@ constexpr std::int64_t tasks_per_thread = 16;
 
 std::int64_t heads_per_task(const AttentionPlan& plan, std::int64_t parts, std::int64_t heads,
                             std::int64_t bytes_per_source) {
-  const std::int64_t sources = static_cast<std::int64_t>(plan.window_sources.size()),
-                     windows = std::max<std::int64_t>(1, static_cast<std::int64_t>(plan.windows.size()));
-  const std::int64_t window_bytes = std::max<std::int64_t>(1, sources / windows * bytes_per_source);
-  const std::int64_t fit = std::clamp<std::int64_t>(cache_bytes / window_bytes, 1, std::max<std::int64_t>(1, heads));
+  const std::int64_t sources = static_cast<std::int64_t>(plan.staged_sources.size()),
+                     blocks_of_plan = std::max<std::int64_t>(1, static_cast<std::int64_t>(plan.staged_blocks.size()));
+  const std::int64_t block_bytes = std::max<std::int64_t>(1, sources / blocks_of_plan * bytes_per_source);
+  const std::int64_t fit = std::clamp<std::int64_t>(cache_bytes / block_bytes, 1, std::max<std::int64_t>(1, heads));
   const std::int64_t blocks = num_chunks(tasks_per_thread * num_threads(), std::max<std::int64_t>(1, parts));
   return std::clamp<std::int64_t>(heads / std::max<std::int64_t>(1, blocks), 1, fit);
 }
 
 bool streams_results(const AttentionPlan& plan, std::int64_t bytes_per_row) {
-  return static_cast<std::int64_t>(plan.tiles.size()) * AttentionPlan::lanes * bytes_per_row >= streamed_bytes;
+  return static_cast<std::int64_t>(plan.tiles.size()) * tile_lanes * bytes_per_row >= streamed_bytes;
 }
 
 template <typename T>
 void attend_tiles(Cpu, const AttentionPlan& plan, const AttentionInputs<T>& in, const AttentionOutputs<T>& result) {
   const TileFunctions<T> functions = tile_functions<T>();
   const Scratch<T> partials(plan.num_partials * in.heads * (2 + in.value_width));
-  const auto ranges = static_cast<std::int64_t>(plan.ranges.size());
-  const std::int64_t together = heads_per_task(plan, ranges, in.heads, (in.width + in.value_width) * sizeof(T));
+  const TileForward<T> call{plan, in, result, partials.data()};
+  const auto items = static_cast<std::int64_t>(plan.work_items.size());
+  const std::int64_t together = heads_per_task(plan, items, in.heads, (in.width + in.value_width) * sizeof(T));
   const std::int64_t blocks = num_chunks(in.heads, together);
   const auto task = [&](std::int64_t i) -> TileTask {
     const std::int64_t first = i % blocks * together;
     return {i / blocks, {first, std::min(together, in.heads - first)}};
   };
-  parallel_chunks(ranges * blocks, 1, [&](std::int64_t i, std::int64_t) {
-    functions.attend_range(plan, in, task(i), task(i + 1), partials.data(), result);
-  });
+  parallel_chunks(items * blocks, 1,
+                  [&](std::int64_t i, std::int64_t) { functions.attend_work_item(call, task(i), task(i + 1)); });
   parallel_chunks(static_cast<std::int64_t>(plan.split_rows.size()), 8, [&](std::int64_t first, std::int64_t last) {
     for (std::int64_t i = first; i < last; ++i) {
       for (std::int64_t head = 0; head < in.heads; ++head) {
-        functions.merge_parts(plan.split_rows[static_cast<std::size_t>(i)], in, head, partials.data(), result);
+        functions.merge_partials(call, plan.split_rows[static_cast<std::size_t>(i)], head);
       }
     }
   });

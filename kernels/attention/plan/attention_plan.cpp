@@ -8,10 +8,7 @@
 
 #include "bough/core/errors.h"
 #include "bough/core/parallel.h"
-#include "kernels/attention/plan/plan_layout.h"
-#include "kernels/attention/plan/row_offset.h"
-#include "kernels/attention/plan/tile_draft.h"
-#include "kernels/attention/plan/tile_relations.h"
+#include "kernels/attention/plan/planner.h"
 
 namespace bough {
 namespace {
@@ -27,7 +24,7 @@ std::vector<PlannedTile> plan_tiles(const Graph& graph, const CscView& edges, bo
   std::vector<PlannedTile> tiles(drafts.size());
   const std::int64_t chunk = std::max(tiles_per_task, graph.num_src() / 64);
   parallel_chunks(static_cast<std::int64_t>(drafts.size()), chunk, [&](std::int64_t first, std::int64_t last) {
-    std::vector<std::uint16_t> lanes_of(index(graph.num_src()), 0);
+    std::vector<LaneMask> lanes_of(index(graph.num_src()), 0);
     for (std::int64_t t = first; t < last; ++t) {
       PlannedTile& tile = tiles[index(t)];
       tile.draft = drafts[index(t)];
@@ -85,12 +82,12 @@ CompressedView AttentionPlan::row_edges_by_source() const {
 }
 
 std::int64_t AttentionPlan::memory_bytes() const {
-  return bytes_of(tiles) + bytes_of(ranges) + bytes_of(windows) + bytes_of(window_sources) + bytes_of(flushes) +
-         bytes_of(pieces) + bytes_of(column_rows) + bytes_of(column_masks) + bytes_of(column_relations) +
-         bytes_of(group_columns) + bytes_of(segments) + bytes_of(bases) + bytes_of(book_relations) +
-         bytes_of(book_blocks) + bytes_of(strands) + bytes_of(shared_sources) + bytes_of(untouched_sources) +
-         bytes_of(split_rows) + bytes_of(row_edge_offsets) + bytes_of(row_edge_destinations) + bytes_of(row_edge_ids) +
-         rows.memory_bytes() + row_sources.memory_bytes();
+  return bytes_of(tiles) + bytes_of(work_items) + bytes_of(staged_blocks) + bytes_of(staged_sources) +
+         bytes_of(scatter_adds) + bytes_of(column_blocks) + bytes_of(column_rows) + bytes_of(column_masks) +
+         bytes_of(column_relations) + bytes_of(quad_columns) + bytes_of(mixed_columns) + bytes_of(dictionary_places) +
+         bytes_of(dictionary_relations) + bytes_of(dictionary_blocks) + bytes_of(partitions) +
+         bytes_of(shared_sources) + bytes_of(untouched_sources) + bytes_of(split_rows) + bytes_of(row_edge_offsets) +
+         bytes_of(row_edge_destinations) + bytes_of(row_edge_ids) + rows.memory_bytes() + row_sources.memory_bytes();
 }
 
 AttentionPlan make_attention_plan(const Graph& graph, bool with_relations, const AttentionPlanOptions& options) {
@@ -110,8 +107,8 @@ AttentionPlan make_attention_plan(const Graph& graph, bool with_relations, const
   std::vector<DraftTile> drafts;
   if (options.tiles) drafts = draft_row_tiles(edges, graph.num_src(), rows, costs);
   if (with_relations && options.row_offset) {
-    const TilePhase phase = find_phase(edges, graph.num_src(), graph.edge_types(), drafts, costs, options);
-    if (phase.saving > 0) drafts = draft_row_tiles(edges, graph.num_src(), rows, costs, phase);
+    const TileRowOffset offset = find_row_offset(edges, graph.num_src(), graph.edge_types(), drafts, costs, options);
+    if (offset.saving > 0) drafts = draft_row_tiles(edges, graph.num_src(), rows, costs, offset);
   }
   mark(drafts, [](const DraftTile& tile) -> const DraftTile& { return tile; });
   if (options.tiles && options.segment_tiles) {
@@ -124,7 +121,7 @@ AttentionPlan make_attention_plan(const Graph& graph, bool with_relations, const
   AttentionPlan plan;
   plan.with_relations = with_relations;
   plan.prefetch_blocks = options.prefetch_blocks;
-  lay_out_tiles(tiles, graph.num_src(), graph.num_dst(), options, plan);
+  arrange_work_items(tiles, graph.num_src(), graph.num_dst(), options, plan);
   RowScheduleOptions schedule;
   if (!options.split_rows) schedule.segment_edges = std::numeric_limits<std::int64_t>::max();
   plan.rows = make_row_schedule(edges, rows_without_tile(tiled), schedule);
@@ -137,15 +134,16 @@ AttentionPlan make_attention_plan(const Graph& graph, bool with_relations, const
     summary.tile_edges += tile.draft.num_edges();
   }
   summary.columns = static_cast<std::int64_t>(plan.column_masks.size());
+  summary.places = summary.columns * tile_lanes;
   summary.row_edges = graph.num_edges() - summary.tile_edges;
   for (std::int64_t row = 0; row < graph.num_dst(); ++row) {
     summary.rows_left += tiled[index(row)] == 0 && edges.degree(row) > 0;
   }
   summary.split_rows = static_cast<std::int64_t>(plan.split_rows.size() + plan.rows.split_rows.size());
-  summary.windows = static_cast<std::int64_t>(plan.windows.size());
-  summary.window_sources = static_cast<std::int64_t>(plan.window_sources.size());
-  summary.book_relations = static_cast<std::int64_t>(plan.book_relations.size());
-  summary.strands = static_cast<std::int64_t>(plan.strands.size());
+  summary.staged_blocks = static_cast<std::int64_t>(plan.staged_blocks.size());
+  summary.staged_sources = static_cast<std::int64_t>(plan.staged_sources.size());
+  summary.dictionary_relations = static_cast<std::int64_t>(plan.dictionary_relations.size());
+  summary.partitions = static_cast<std::int64_t>(plan.partitions.size());
   summary.bytes = plan.memory_bytes();
   summary.milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   return plan;
@@ -172,16 +170,16 @@ std::string to_string(const AttentionPlanSummary& s) {
       "edges in tiles   {} ({:.1f}%)\n"
       "left to rows     {} rows, {} edges\n"
       "options          tiles take relation keys and dropout; a call with any other runs by rows\n"
-      "rows in parts    {}\n"
-      "windows          {} ({} sources)\n"
-      "relation books   {} entries\n"
-      "strands          {}\n"
+      "split rows       {}\n"
+      "staged blocks    {} ({} sources)\n"
+      "dictionary       {} relations\n"
+      "partitions       {}\n"
       "bytes            {}\n"
       "milliseconds     {:.2f}\n",
       s.tiles, s.segment_tiles, s.columns,
       s.tiles == 0 ? 0.0 : static_cast<double>(s.columns) / static_cast<double>(s.tiles), s.fill(), s.tile_edges,
-      100 * s.tiled_share(), s.rows_left, s.row_edges, s.split_rows, s.windows, s.window_sources, s.book_relations,
-      s.strands, s.bytes, s.milliseconds);
+      100 * s.tiled_share(), s.rows_left, s.row_edges, s.split_rows, s.staged_blocks, s.staged_sources,
+      s.dictionary_relations, s.partitions, s.bytes, s.milliseconds);
 }
 
 }  // namespace bough

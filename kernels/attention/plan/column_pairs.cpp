@@ -1,8 +1,6 @@
-#include "kernels/attention/plan/column_pairs.h"
-
 #include <algorithm>
 
-#include "kernels/attention/plan/attention_plan.h"
+#include "kernels/attention/plan/planner.h"
 
 namespace bough {
 namespace {
@@ -11,14 +9,14 @@ std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 /// Columns of one kind, mixed or folded.
 struct Arrangement {
-  std::vector<std::array<std::int32_t, 2>> singles, halves;  ///< the same or different for the halves of the lanes
-  std::vector<std::int32_t> low, high;                       ///< used by one half only, not paired yet
+  std::vector<std::array<std::int32_t, lane_groups>> singles, paired;  ///< the same or different for the lane groups
+  std::vector<std::int32_t> low, high;                                 ///< used by one lane group only, not paired yet
 
   void add(std::int32_t column, std::uint16_t mask, bool same_relation) {
-    const bool in_low = (mask & AttentionPlan::lanes_of_half[0]) != 0;
-    const bool in_high = (mask & AttentionPlan::lanes_of_half[1]) != 0;
+    const bool in_low = (mask & lane_group_masks[0]) != 0;
+    const bool in_high = (mask & lane_group_masks[1]) != 0;
     if (in_low && in_high) {
-      (same_relation ? singles : halves).push_back({column, column});
+      (same_relation ? singles : paired).push_back({column, column});
     } else {
       (in_low ? low : high).push_back(column);
     }
@@ -26,14 +24,14 @@ struct Arrangement {
 
   void add(const Arrangement& other) {
     singles.insert(singles.end(), other.singles.begin(), other.singles.end());
-    halves.insert(halves.end(), other.halves.begin(), other.halves.end());
+    paired.insert(paired.end(), other.paired.begin(), other.paired.end());
     low.insert(low.end(), other.low.begin(), other.low.end());
     high.insert(high.end(), other.high.begin(), other.high.end());
   }
 
   void pair() {
     const auto count = static_cast<std::ptrdiff_t>(std::min(low.size(), high.size()));
-    for (std::ptrdiff_t i = 0; i < count; ++i) halves.push_back({low[index(i)], high[index(i)]});
+    for (std::ptrdiff_t i = 0; i < count; ++i) paired.push_back({low[index(i)], high[index(i)]});
     low.erase(low.begin(), low.begin() + count);
     high.erase(high.begin(), high.begin() + count);
   }
@@ -63,7 +61,7 @@ ColumnPairs pair_columns(const TileColumns& columns, const TileRelations& relati
   if (relations.column_relations.empty()) {
     add_mixed(begin, end);
   } else {
-    for (const TileRelations::Segment& segment : relations.segments)
+    for (const TileRelations::MixedColumns& segment : relations.mixed_columns)
       add_mixed(segment.column_begin, segment.column_end);
     for (std::int32_t c = begin; c < end; ++c) {
       const auto& [low, high] = relations.column_relations[index(c)];
@@ -78,9 +76,9 @@ ColumnPairs pair_columns(const TileColumns& columns, const TileRelations& relati
     pairs.columns.insert(pairs.columns.end(), more.begin(), more.end());
     return static_cast<std::int32_t>(pairs.columns.size());
   };
-  pairs.halves_begin = append(mixed.singles);
-  pairs.fold_begin = append(mixed.halves);
-  pairs.halves_end = append(folded.halves);
+  pairs.paired_begin = append(mixed.singles);
+  pairs.fold_begin = append(mixed.paired);
+  pairs.paired_end = append(folded.paired);
   append(folded.singles);
   return pairs;
 }

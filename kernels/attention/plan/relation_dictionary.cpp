@@ -1,39 +1,37 @@
-#include "kernels/attention/plan/relation_dictionary.h"
-
 #include <algorithm>
 
-#include "kernels/attention/plan/attention_plan.h"
+#include "kernels/attention/plan/planner.h"
 
 namespace bough {
 namespace {
 
-constexpr std::int32_t block = AttentionPlan::block_relations;
+constexpr std::int32_t block = AttentionPlan::dictionary_block;
 
 }  // namespace
 
-void RelationBook::add(const std::vector<std::vector<std::int32_t>>& words) {
-  for (const std::vector<std::int32_t>& word : words) {
-    const auto [entry, inserted] = places_.try_emplace(word, 0);
+void RelationDictionary::add(const std::vector<std::vector<std::int32_t>>& runs) {
+  for (const std::vector<std::int32_t>& run : runs) {
+    const auto [entry, inserted] = places_.try_emplace(run, 0);
     if (!inserted) continue;
-    const auto found = std::ranges::search(relations_, word).begin();
+    const auto found = std::ranges::search(relations_, run).begin();
     entry->second = static_cast<std::int32_t>(found - relations_.begin());
-    if (found == relations_.end()) relations_.insert(relations_.end(), word.begin(), word.end());
+    if (found == relations_.end()) relations_.insert(relations_.end(), run.begin(), run.end());
   }
 }
 
-std::vector<std::int32_t> RelationBook::relations() const {
+std::vector<std::int32_t> RelationDictionary::relations() const {
   std::vector<std::int32_t> result = relations_;
   result.resize((result.size() + block - 1) / block * block, 0);
   return result;
 }
 
-RelationBook::Part RelationBook::part(const std::vector<std::vector<std::int32_t>>& words) const {
+RelationDictionary::Part RelationDictionary::part(const std::vector<std::vector<std::int32_t>>& runs) const {
   Part part;
   std::vector<std::int32_t> places;
-  for (const std::vector<std::int32_t>& word : words) {
-    const std::int32_t place = places_.at(word);
+  for (const std::vector<std::int32_t>& run : runs) {
+    const std::int32_t place = places_.at(run);
     places.push_back(place);
-    for (std::int32_t b = place / block; b * block < place + static_cast<std::int32_t>(word.size()); ++b) {
+    for (std::int32_t b = place / block; b * block < place + static_cast<std::int32_t>(run.size()); ++b) {
       part.blocks.push_back(b);
     }
   }

@@ -1,29 +1,27 @@
-#include "kernels/attention/plan/row_offset.h"
-
 #include <algorithm>
 #include <array>
 
 #include "bough/core/parallel.h"
-#include "kernels/attention/plan/tile_relations.h"
+#include "kernels/attention/plan/planner.h"
 
 namespace bough {
 namespace {
 
 std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-constexpr std::int64_t phases = DraftTile::most_lanes;
+constexpr std::int64_t offsets = tile_lanes;
 constexpr std::int64_t most_samples = 4;
-/// Of the drafted tiles one in so many is looked at, so that small graphs are planned quickly.
+/// One in so many drafted tiles is looked at, so that small graphs are planned quickly.
 constexpr std::int64_t tiles_per_sample = 32;
 
-/// Tiles of 16 neighbouring rows, followed by such a one: each phase of theirs has a tile of its own.
+/// The first rows of tiles of 16 neighbouring rows that such a tile follows: rows for a full tile at each row offset.
 std::vector<std::int32_t> first_rows_of_samples(std::span<const DraftTile> drafts) {
   std::vector<std::int32_t> rows;
   const auto full = [](const DraftTile& tile) {
-    return tile.num_lanes == DraftTile::most_lanes && tile.rows.back() - tile.rows.front() == phases - 1;
+    return tile.num_lanes == tile_lanes && tile.rows.back() - tile.rows.front() == offsets - 1;
   };
   for (std::size_t t = 0; t + 1 < drafts.size(); ++t) {
-    if (full(drafts[t]) && full(drafts[t + 1]) && drafts[t + 1].rows.front() == drafts[t].rows.front() + phases) {
+    if (full(drafts[t]) && full(drafts[t + 1]) && drafts[t + 1].rows.front() == drafts[t].rows.front() + offsets) {
       rows.push_back(drafts[t].rows.front());
     }
   }
@@ -37,18 +35,19 @@ std::vector<std::int32_t> first_rows_of_samples(std::span<const DraftTile> draft
 
 }  // namespace
 
-TilePhase find_phase(const CscView& edges, std::int64_t num_src, std::span<const std::int32_t> edge_types,
-                     std::span<const DraftTile> drafts, const TileCosts& costs, const AttentionPlanOptions& options) {
+TileRowOffset find_row_offset(const CscView& edges, std::int64_t num_src, std::span<const std::int32_t> edge_types,
+                              std::span<const DraftTile> drafts, const TileCosts& costs,
+                              const AttentionPlanOptions& options) {
   const std::vector<std::int32_t> samples = first_rows_of_samples(drafts);
   if (samples.empty()) return {};
   const auto count = static_cast<std::int64_t>(samples.size());
-  std::vector<double> cost(index(count * phases));
-  parallel_chunks(count * phases, phases / 2, [&](std::int64_t first, std::int64_t last) {
-    std::vector<std::uint16_t> lanes_of(index(num_src), 0);
+  std::vector<double> cost(index(count * offsets));
+  parallel_chunks(count * offsets, offsets / 2, [&](std::int64_t first, std::int64_t last) {
+    std::vector<LaneMask> lanes_of(index(num_src), 0);
     for (std::int64_t i = first; i < last; ++i) {
       DraftTile tile;
-      for (std::int64_t lane = 0; lane < phases; ++lane) {
-        const std::int64_t row = samples[index(i / phases)] + i % phases + lane;
+      for (std::int64_t lane = 0; lane < offsets; ++lane) {
+        const std::int64_t row = samples[index(i / offsets)] + i % offsets + lane;
         tile.add(static_cast<std::int32_t>(row), edges.offsets[index(row)], edges.offsets[index(row) + 1]);
       }
       const TileColumns columns = tile_columns(edges, tile, lanes_of);
@@ -56,16 +55,16 @@ TilePhase find_phase(const CscView& edges, std::int64_t num_src, std::span<const
       cost[index(i)] = tile_cost(costs, tile, columns, relations, options);
     }
   });
-  std::array<double, phases> of_phase{};
-  for (std::int64_t i = 0; i < count * phases; ++i) {
-    const std::int64_t row = samples[index(i / phases)] + i % phases;
-    of_phase[index(row % phases)] += cost[index(i)] / static_cast<double>(count);
+  std::array<double, offsets> of_offset{};
+  for (std::int64_t i = 0; i < count * offsets; ++i) {
+    const std::int64_t row = samples[index(i / offsets)] + i % offsets;
+    of_offset[index(row % offsets)] += cost[index(i)] / static_cast<double>(count);
   }
-  const auto best = std::ranges::min_element(of_phase);
-  // The other phases cost about the same as each other.
-  auto sorted = of_phase;
-  std::ranges::nth_element(sorted, sorted.begin() + phases / 2);
-  return {static_cast<std::int32_t>(best - of_phase.begin()), sorted[index(phases / 2)] - *best};
+  const auto best = std::ranges::min_element(of_offset);
+  // The other offsets cost about the same as each other.
+  auto sorted = of_offset;
+  std::ranges::nth_element(sorted, sorted.begin() + offsets / 2);
+  return {static_cast<std::int32_t>(best - of_offset.begin()), sorted[index(offsets / 2)] - *best};
 }
 
 }  // namespace bough

@@ -9,7 +9,7 @@ constexpr std::int64_t row_cost = 4;
 void split(std::int32_t row, std::int64_t begin, std::int64_t end, std::int64_t segment, RowSchedule& schedule) {
   const std::int32_t first = schedule.num_partials;
   for (std::int64_t edge = begin; edge < end; edge += segment) {
-    schedule.pieces.push_back({row, row + 1, edge, std::min(end, edge + segment), schedule.num_partials++});
+    schedule.items.push_back({row, row + 1, edge, std::min(end, edge + segment), schedule.num_partials++});
   }
   schedule.split_rows.push_back({row, first, schedule.num_partials - first});
 }
@@ -17,7 +17,7 @@ void split(std::int32_t row, std::int64_t begin, std::int64_t end, std::int64_t 
 }  // namespace
 
 std::int64_t RowSchedule::memory_bytes() const {
-  return static_cast<std::int64_t>(pieces.capacity() * sizeof(RowPiece) + split_rows.capacity() * sizeof(SplitRow));
+  return static_cast<std::int64_t>(items.capacity() * sizeof(RowItem) + split_rows.capacity() * sizeof(SplitRow));
 }
 
 RowSchedule make_row_schedule(const CompressedView& view, const RowScheduleOptions& options) {
@@ -33,7 +33,7 @@ RowSchedule make_row_schedule(const CompressedView& view, std::span<const RowRan
     std::int32_t begin = range.begin;
     std::int64_t cost = 0;
     const auto finish = [&](std::int32_t end) {
-      if (begin < end) schedule.pieces.push_back({begin, end, offset(begin), offset(end), -1});
+      if (begin < end) schedule.items.push_back({begin, end, offset(begin), offset(end), -1});
       begin = end;
       cost = 0;
     };
@@ -46,7 +46,7 @@ RowSchedule make_row_schedule(const CompressedView& view, std::span<const RowRan
         continue;
       }
       cost += degree + row_cost;
-      if (cost >= options.piece_edges) finish(row + 1);
+      if (cost >= options.item_edges) finish(row + 1);
     }
     finish(range.end);
   }

@@ -1,32 +1,29 @@
-#include "kernels/attention/plan/tile_relations.h"
-
 #include <algorithm>
 #include <functional>
 #include <limits>
 #include <utility>
 
-#include "kernels/attention/plan/attention_plan.h"
+#include "kernels/attention/plan/planner.h"
 
 namespace bough {
 namespace {
 
 std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-constexpr std::int32_t lanes = DraftTile::most_lanes;
 constexpr std::int32_t absent = -1;
-/// Folded columns between mixed ones are treated as mixed if they are fewer: the segment that they would cut in two
-/// costs more.
+/// Folded columns between mixed ones are treated as mixed if they are fewer: the mixed columns that they would
+/// cut in two cost more.
 constexpr std::int32_t least_folded_columns = 4;
 
-/// relations[column * lanes + lane], absent where there is no edge.
+/// relations[column * 16 + lane], absent where there is no edge.
 std::vector<std::int32_t> relation_matrix(const CscView& edges, std::span<const std::int32_t> edge_types,
                                           const DraftTile& tile, std::span<const std::int32_t> sources) {
-  std::vector<std::int32_t> relations(sources.size() * lanes, absent);
+  std::vector<std::int32_t> relations(sources.size() * tile_lanes, absent);
   for (std::size_t lane = 0; lane < index(tile.num_lanes); ++lane) {
     std::size_t column = 0;
     for (std::int64_t e = tile.edge_begin[lane]; e < tile.edge_end[lane]; ++e) {
       while (sources[column] != edges.indices[index(e)]) ++column;
-      relations[column * lanes + lane] = edge_types[index(edges.edge_ids[index(e)])];
+      relations[column * tile_lanes + lane] = edge_types[index(edges.edge_ids[index(e)])];
     }
   }
   return relations;
@@ -45,101 +42,102 @@ std::int32_t only_relation(std::span<const std::int32_t> column) {
   return found;
 }
 
-/// The relations of both halves of some columns; nothing if a half has several in a column.
-std::vector<std::array<std::int32_t, 2>> half_relations(std::int32_t begin, std::int32_t end,
-                                                        std::span<const std::int32_t> matrix) {
-  std::vector<std::array<std::int32_t, 2>> relations;
+/// The relations of both lane groups in some columns; nothing if a lane group has several in a column.
+std::vector<std::array<std::int32_t, lane_groups>> group_relations(std::int32_t begin, std::int32_t end,
+                                                                   std::span<const std::int32_t> matrix) {
+  std::vector<std::array<std::int32_t, lane_groups>> relations;
   for (std::int32_t c = begin; c < end; ++c) {
-    const auto column = matrix.subspan(index(c) * lanes, lanes);
-    const std::int32_t low = only_relation(column.first(lanes / 2)), high = only_relation(column.last(lanes / 2));
+    const auto column = matrix.subspan(index(c) * tile_lanes, tile_lanes);
+    const std::int32_t low = only_relation(column.first(lane_group_size)),
+                       high = only_relation(column.last(lane_group_size));
     if (low == several || high == several) return {};
-    // A half without an edge may have any.
+    // A lane group without an edge may have any.
     relations.push_back({low == absent ? high : low, high == absent ? low : high});
   }
   return relations;
 }
 
 /// Columns of consecutive sources, mixed or not.
-struct ColumnRun {
+struct ColumnSpan {
   std::int32_t begin = 0, end = 0;
   bool mixed = false;
 };
 
 /// Cuts the columns where sources are not consecutive or where folded and mixed columns meet.
-std::vector<ColumnRun> cut_columns(std::span<const std::int32_t> sources, std::span<const std::int32_t> only) {
-  std::vector<ColumnRun> runs;
+std::vector<ColumnSpan> cut_columns(std::span<const std::int32_t> sources, std::span<const std::int32_t> only) {
+  std::vector<ColumnSpan> spans;
   const auto count = static_cast<std::int32_t>(sources.size());
-  for (std::int32_t run_begin = 0; run_begin < count;) {
-    std::int32_t run_end = run_begin + 1;
-    while (run_end < count && sources[index(run_end)] == sources[index(run_end) - 1] + 1) ++run_end;
-    const std::size_t first_of_run = runs.size();
-    for (std::int32_t begin = run_begin; begin < run_end;) {
+  for (std::int32_t span_begin = 0; span_begin < count;) {
+    std::int32_t span_end = span_begin + 1;
+    while (span_end < count && sources[index(span_end)] == sources[index(span_end) - 1] + 1) ++span_end;
+    const std::size_t first_of_span = spans.size();
+    for (std::int32_t begin = span_begin; begin < span_end;) {
       const bool mixed = only[index(begin)] == several;
       std::int32_t end = begin + 1;
-      while (end < run_end && (only[index(end)] == several) == mixed) ++end;
-      const bool has_neighbour = runs.size() > first_of_run || end < run_end;
+      while (end < span_end && (only[index(end)] == several) == mixed) ++end;
+      const bool has_neighbour = spans.size() > first_of_span || end < span_end;
       const bool joins = has_neighbour && (mixed || end - begin < least_folded_columns);
-      if (joins && runs.size() > first_of_run && runs.back().mixed) {
-        runs.back().end = end;
+      if (joins && spans.size() > first_of_span && spans.back().mixed) {
+        spans.back().end = end;
       } else {
-        runs.push_back({begin, end, mixed || joins});
+        spans.push_back({begin, end, mixed || joins});
       }
       begin = end;
     }
-    run_begin = run_end;
+    span_begin = span_end;
+  }
+  return spans;
+}
+
+/// The relations of one lane in consecutive mixed columns, from its first to its last edge; absent in gaps.
+struct LaneRun {
+  std::int32_t lane = 0;   ///< in TileRelations::lanes
+  std::int32_t begin = 0;  ///< counted from the first of these columns
+  std::vector<std::int32_t> relations;
+};
+
+std::vector<LaneRun> lane_runs(const TileRelations& tile, std::span<const std::int32_t> matrix) {
+  std::vector<LaneRun> runs;
+  for (const TileRelations::MixedColumns& mixed : tile.mixed_columns) {
+    for (std::int32_t lane = 0; lane < tile_lanes; ++lane) {
+      LaneRun run{mixed.lanes + lane, 0, {}};
+      std::size_t size = 0;
+      for (std::int32_t c = mixed.column_begin; c < mixed.column_end; ++c) {
+        const std::int32_t relation = matrix[index(c) * tile_lanes + index(lane)];
+        if (relation == absent && run.relations.empty()) continue;
+        if (run.relations.empty()) run.begin = c - mixed.column_begin;
+        run.relations.push_back(relation);
+        if (relation != absent) size = run.relations.size();
+      }
+      run.relations.resize(size);
+      if (size > 0) runs.push_back(std::move(run));
+    }
   }
   return runs;
 }
 
-/// The relations of one lane in one segment, from its first to its last edge; absent in gaps.
-struct LaneWord {
-  std::int32_t lane = 0;   ///< in TileRelations::lanes
-  std::int32_t begin = 0;  ///< column inside the segment
-  std::vector<std::int32_t> relations;
-};
-
-std::vector<LaneWord> lane_words(const TileRelations& tile, std::span<const std::int32_t> matrix) {
-  std::vector<LaneWord> words;
-  for (const TileRelations::Segment& segment : tile.segments) {
-    for (std::int32_t lane = 0; lane < lanes; ++lane) {
-      LaneWord word{segment.lanes + lane, 0, {}};
-      std::size_t size = 0;
-      for (std::int32_t c = segment.column_begin; c < segment.column_end; ++c) {
-        const std::int32_t relation = matrix[index(c) * lanes + index(lane)];
-        if (relation == absent && word.relations.empty()) continue;
-        if (word.relations.empty()) word.begin = c - segment.column_begin;
-        word.relations.push_back(relation);
-        if (relation != absent) size = word.relations.size();
-      }
-      word.relations.resize(size);
-      if (size > 0) words.push_back(std::move(word));
-    }
-  }
-  return words;
-}
-
-/// Where `part` stands in `word`, or -1.
-std::int32_t find_part(std::span<const std::int32_t> part, std::span<const std::int32_t> word) {
+/// Where `part` stands in `run`, or -1.
+std::int32_t find_part(std::span<const std::int32_t> part, std::span<const std::int32_t> run) {
   const auto matches = [](std::int32_t wanted, std::int32_t there) { return wanted == absent || wanted == there; };
-  for (std::size_t shift = 0; shift + part.size() <= word.size(); ++shift) {
-    if (std::equal(part.begin(), part.end(), word.begin() + static_cast<std::ptrdiff_t>(shift), matches)) {
+  for (std::size_t shift = 0; shift + part.size() <= run.size(); ++shift) {
+    if (std::equal(part.begin(), part.end(), run.begin() + static_cast<std::ptrdiff_t>(shift), matches)) {
       return static_cast<std::int32_t>(shift);
     }
   }
   return -1;
 }
 
-/// Finds the word in the list or appends it; `word` is where to look first, and the place found.
-std::int32_t place_word(std::span<const std::int32_t> part, std::vector<std::vector<std::int32_t>>& words,
-                        std::int32_t& word) {
-  if (word >= 0) {
-    if (const std::int32_t shift = find_part(part, words[index(word)]); shift >= 0) return shift;
+/// Finds the run in the list or appends it; `run` is where to look first, and the place found.
+std::int32_t place_run(std::span<const std::int32_t> part, std::vector<std::vector<std::int32_t>>& runs,
+                       std::int32_t& run) {
+  if (run >= 0) {
+    if (const std::int32_t shift = find_part(part, runs[index(run)]); shift >= 0) return shift;
   }
-  for (word = 0; word < static_cast<std::int32_t>(words.size()); ++word) {
-    if (const std::int32_t shift = find_part(part, words[index(word)]); shift >= 0) return shift;
+  for (run = 0; run < static_cast<std::int32_t>(runs.size()); ++run) {
+    if (const std::int32_t shift = find_part(part, runs[index(run)]); shift >= 0) return shift;
   }
-  words.emplace_back(part.begin(), part.end());
-  std::ranges::replace(words.back(), absent, 0);
+  runs.emplace_back(part.begin(), part.end());
+  std::ranges::replace(runs.back(), absent, 0);
   return 0;
 }
 
@@ -147,28 +145,28 @@ std::int32_t place_word(std::span<const std::int32_t> part, std::vector<std::vec
 
 double tile_cost(const TileCosts& costs, const DraftTile& tile, const TileColumns& columns,
                  const TileRelations& relations, const AttentionPlanOptions& options) {
-  if (!options.relation_runs && !relations.segments.empty()) return std::numeric_limits<double>::infinity();
-  // As if every column of one half found one of the other; some of another kind, or in another window, do not.
+  if (!options.relation_runs && !relations.mixed_columns.empty()) return std::numeric_limits<double>::infinity();
+  // As if every column of one lane group found one of the other; some of another kind or staged block do not.
   std::int64_t products = 0, only_low = 0, only_high = 0;
-  for (const std::vector<std::int32_t>& word : relations.words) products += static_cast<std::int64_t>(word.size());
-  for (const std::uint16_t mask : columns.masks) {
-    only_low += (mask & AttentionPlan::lanes_of_half[1]) == 0;
-    only_high += (mask & AttentionPlan::lanes_of_half[0]) == 0;
+  for (const std::vector<std::int32_t>& run : relations.runs) products += static_cast<std::int64_t>(run.size());
+  for (const LaneMask mask : columns.masks) {
+    only_low += (mask & lane_group_masks[1]) == 0;
+    only_high += (mask & lane_group_masks[0]) == 0;
   }
-  const std::int64_t in_halves = std::ranges::count_if(
-      relations.column_relations, [](const auto& of_halves) { return of_halves[0] != of_halves[1]; });
+  const std::int64_t folded_in_pairs = std::ranges::count_if(
+      relations.column_relations, [](const auto& of_groups) { return of_groups[0] != of_groups[1]; });
   const auto count = static_cast<std::int64_t>(columns.sources.size()) -
                      (options.pair_lane_groups ? std::min(only_low, only_high) : 0);
-  return costs.of_tile(count, tile.num_edges()) + costs.of_relations(products, 2 * in_halves);
+  return costs.of_tile(count, tile.num_edges()) + costs.of_relations(products, 2 * folded_in_pairs);
 }
 
-TileColumns tile_columns(const CscView& edges, const DraftTile& tile, std::vector<std::uint16_t>& lanes_of) {
+TileColumns tile_columns(const CscView& edges, const DraftTile& tile, std::vector<LaneMask>& lanes_of) {
   TileColumns columns;
   for (std::size_t lane = 0; lane < index(tile.num_lanes); ++lane) {
     for (std::int64_t e = tile.edge_begin[lane]; e < tile.edge_end[lane]; ++e) {
-      std::uint16_t& mask = lanes_of[index(edges.indices[index(e)])];
+      LaneMask& mask = lanes_of[index(edges.indices[index(e)])];
       if (mask == 0) columns.sources.push_back(edges.indices[index(e)]);
-      mask = static_cast<std::uint16_t>(mask | 1u << lane);
+      mask = static_cast<LaneMask>(mask | 1u << lane);
     }
   }
   std::ranges::sort(columns.sources);
@@ -185,26 +183,27 @@ TileRelations tile_relations(const CscView& edges, std::span<const std::int32_t>
   const std::vector<std::int32_t> matrix = relation_matrix(edges, edge_types, tile, columns.sources);
   std::vector<std::int32_t> only(columns.sources.size());
   for (std::size_t c = 0; c < only.size(); ++c) {
-    only[c] = options.fold_relations ? only_relation(std::span(matrix).subspan(c * lanes, lanes)) : several;
+    only[c] = options.fold_relations ? only_relation(std::span(matrix).subspan(c * tile_lanes, tile_lanes)) : several;
   }
   TileRelations result;
   result.column_relations.resize(only.size(), {absent, absent});
-  for (const ColumnRun& run : cut_columns(columns.sources, only)) {
-    if (const auto halves = half_relations(run.begin, run.end, matrix); options.fold_relations && !halves.empty()) {
-      std::ranges::copy(halves, result.column_relations.begin() + run.begin);
+  for (const ColumnSpan& span : cut_columns(columns.sources, only)) {
+    if (const auto of_groups = group_relations(span.begin, span.end, matrix);
+        options.fold_relations && !of_groups.empty()) {
+      std::ranges::copy(of_groups, result.column_relations.begin() + span.begin);
       continue;
     }
-    result.segments.push_back({run.begin, run.end, static_cast<std::int32_t>(result.lanes.size())});
-    result.lanes.resize(result.lanes.size() + lanes);
+    result.mixed_columns.push_back({span.begin, span.end, static_cast<std::int32_t>(result.lanes.size())});
+    result.lanes.resize(result.lanes.size() + tile_lanes);
   }
 
-  // Long words first: the short ones are often parts of them.
-  std::vector<LaneWord> wanted = lane_words(result, matrix);
-  std::ranges::stable_sort(wanted, std::greater(), [](const LaneWord& word) { return word.relations.size(); });
-  std::int32_t word = -1;
-  for (const LaneWord& part : wanted) {
-    const std::int32_t shift = place_word(part.relations, result.words, word);
-    result.lanes[index(part.lane)] = {word, shift - part.begin};
+  // Long runs first: the short ones are often parts of them.
+  std::vector<LaneRun> wanted = lane_runs(result, matrix);
+  std::ranges::stable_sort(wanted, std::greater(), [](const LaneRun& run) { return run.relations.size(); });
+  std::int32_t run = -1;
+  for (const LaneRun& part : wanted) {
+    const std::int32_t shift = place_run(part.relations, result.runs, run);
+    result.lanes[index(part.lane)] = {run, shift - part.begin};
   }
   return result;
 }

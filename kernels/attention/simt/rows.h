@@ -4,14 +4,13 @@
 #include <limits>
 
 #include "bough/detail/simt/row_items.h"
-#include "kernels/attention/simt/dropout.h"
 #include "kernels/attention/simt/fragment.h"
 #include "kernels/attention/simt/share.h"
 #include "kernels/attention/views.h"
 #include "kernels/simt/edge_softmax.h"
 
 /// Graph attention: a warp for each row and head, in groups of lanes that take edges in turn. No group waits for
-/// another before the end of the row, where their states are merged. Rows with very many edges are split into segments
+/// another before the end of the row, where their states are merged. Split rows are computed in segments
 /// whose states are merged by a second kernel, in order.
 namespace bough::simt {
 
@@ -70,30 +69,30 @@ BOUGH_DEVICE void add_relation(Context& context, Fragment<AccumType<T>, ShareOf>
 /// What is known of a row after some of its edges: the largest score, and sums of exponentials relative to it.
 template <typename T, typename ShareOf>
 struct AttentionState {
-  T top = -std::numeric_limits<T>::infinity();
-  T total = 0;
+  T row_max = -std::numeric_limits<T>::infinity();
+  T row_sum = 0;
   Fragment<T, ShareOf> sum;
 
   BOUGH_DEVICE void add(T score, T weight, T kept, const Fragment<T, ShareOf>& value) {
-    const T new_top = top < score || score != score ? score : top;
-    const T base = score_base(new_top), factor = std::exp(top - base), p = weight * std::exp(score - base);
-    total = total * factor + p;
+    const T new_max = row_max < score || score != score ? score : row_max;
+    const T base = score_base(new_max), factor = std::exp(row_max - base), p = weight * std::exp(score - base);
+    row_sum = row_sum * factor + p;
     for (int i = 0; i < ShareOf::elements; ++i) sum[i] = sum[i] * factor + kept * p * value[i];
-    top = new_top;
+    row_max = new_max;
   }
 
   /// Takes over what the other groups of the warp know; all of them get the same state.
   template <typename Context>
   BOUGH_DEVICE void merge_groups(Context& context) {
     for (int distance = ShareOf::lanes; distance < warp_size; distance *= 2) {
-      const T other_top = context.shuffle_xor(top, distance);
-      const T new_top = top < other_top || other_top != other_top ? other_top : top;
-      const T base = score_base(new_top), own = std::exp(top - base), other = std::exp(other_top - base);
-      total = own * total + other * context.shuffle_xor(total, distance);
+      const T other_max = context.shuffle_xor(row_max, distance);
+      const T new_max = row_max < other_max || other_max != other_max ? other_max : row_max;
+      const T base = score_base(new_max), own = std::exp(row_max - base), other = std::exp(other_max - base);
+      row_sum = own * row_sum + other * context.shuffle_xor(row_sum, distance);
       for (int i = 0; i < ShareOf::elements; ++i) {
         sum[i] = own * sum[i] + other * context.shuffle_xor(sum[i], distance);
       }
-      top = new_top;
+      row_max = new_max;
     }
   }
 };
@@ -119,19 +118,19 @@ struct AttendRows {
     state.merge_groups(context);
     if (context.lane() >= ShareOf::lanes) return;
     if (item.partial < 0) {
-      const bool empty = state.total == 0;
-      store_fragment(context, result.out(item.row, head), in.value_width, state.sum, empty ? 0 : 1 / state.total);
+      const bool empty = state.row_sum == 0;
+      store_fragment(context, result.out(item.row, head), in.value_width, state.sum, empty ? 0 : 1 / state.row_sum);
       if (context.lane() == 0) {
-        context.store(result.log_sum(item.row, head),
-                      empty ? std::numeric_limits<Number>::infinity() : state.top + std::log(state.total));
+        context.store(result.lse(item.row, head),
+                      empty ? std::numeric_limits<Number>::infinity() : state.row_max + std::log(state.row_sum));
       }
       return;
     }
     Number* partial = partials + (item.partial * in.heads + head) * (partial_header<T> + in.value_width);
     store_fragment(context, partial + partial_header<T>, in.value_width, state.sum, 1);
     if (context.lane() == 0) {
-      context.store(partial, state.top);
-      context.store(partial + 1, state.total);
+      context.store(partial, state.row_max);
+      context.store(partial + 1, state.row_sum);
     }
   }
 
@@ -162,7 +161,7 @@ struct AttendRows {
   }
 };
 
-/// Puts the segments of a row together, in their order: a warp for each split row and head.
+/// Puts the segments of a split row together, in their order: a warp for each of them and head.
 template <typename T>
 struct MergeAttention {
   static constexpr int block_size = 128;
@@ -180,14 +179,14 @@ struct MergeAttention {
     const SplitRow row = context.load(rows.split_rows + work / heads);
     const std::int64_t head = work % heads, stride = heads * (partial_header<T> + value_width);
     const Number* first = partials + row.first_partial * stride + head * (partial_header<T> + value_width);
-    Number top = -std::numeric_limits<Number>::infinity();
-    for (std::int32_t i = 0; i < row.num_partials; ++i) top = mp::Max{}(top, context.load(first + i * stride));
-    const Number base = score_base(top);
-    Number total = 0;
+    Number row_max = -std::numeric_limits<Number>::infinity();
+    for (std::int32_t i = 0; i < row.num_partials; ++i) row_max = mp::Max{}(row_max, context.load(first + i * stride));
+    const Number base = score_base(row_max);
+    Number row_sum = 0;
     for (std::int32_t i = 0; i < row.num_partials; ++i) {
-      total += std::exp(context.load(first + i * stride) - base) * context.load(first + i * stride + 1);
+      row_sum += std::exp(context.load(first + i * stride) - base) * context.load(first + i * stride + 1);
     }
-    const Number factor = total == 0 ? 0 : 1 / total;
+    const Number factor = row_sum == 0 ? 0 : 1 / row_sum;
     for (std::int64_t feature = context.lane(); feature < value_width; feature += warp_size) {
       Number sum = 0;
       for (std::int32_t i = 0; i < row.num_partials; ++i) {
@@ -197,8 +196,8 @@ struct MergeAttention {
       context.store(result.out(row.row, head) + feature, static_cast<T>(factor * sum));
     }
     if (context.lane() == 0) {
-      context.store(result.log_sum(row.row, head),
-                    total == 0 ? std::numeric_limits<Number>::infinity() : top + std::log(total));
+      context.store(result.lse(row.row, head),
+                    row_sum == 0 ? std::numeric_limits<Number>::infinity() : row_max + std::log(row_sum));
     }
   }
 };

@@ -32,7 +32,7 @@ struct AttentionDelta {
   }
 };
 
-/// With a = exp(score - log_sum), p = weight * a, dp = kept * d_out.v:
+/// With a = exp(score - lse), p = weight * a, dp = kept * d_out.v:
 ///   d_score = p (dp - delta),   d_weight = a (dp - delta),   delta = sum of p dp = d_out.out.
 template <typename T>
 struct EdgeGradient {
@@ -50,7 +50,7 @@ BOUGH_DEVICE EdgeGradient<AccumType<T>> edge_gradient(Context& context, const At
   const Number weight = in.edge_weights ? Number{context.load(in.edge_weights(edge.id, head))} : Number{1};
   // Not the score of an edge that is none: its weight has a gradient all the same.
   const Number score = finish_score(context, in, edge, head, product, Number{1});
-  const Number a = std::exp(score - context.load(gradients.log_sum(dst, head)));
+  const Number a = std::exp(score - context.load(gradients.lse(dst, head)));
   const Number p = weight == 0 ? 0 : weight * a;  // a may be infinite where nothing comes of it
   const Number centred = kept * value_product - context.load(gradients.delta(dst, head));
   return {kept * p, p * centred, a * centred};

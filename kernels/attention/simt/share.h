@@ -4,17 +4,18 @@
 #include <string>
 
 #include "bough/core/errors.h"
+#include "bough/detail/simt/context.h"
 #include "kernels/attention/simt/fragment.h"
 #include "kernels/attention/views.h"
 
-/// Which kernel of graph attention takes a call.
+/// What all kernels of graph attention share: which of them takes a call, and which weights dropout takes.
 namespace bough::simt {
 
 /// Packs that are 16 bytes when they are computed with.
 template <typename T>
 inline constexpr int pack_size = 16 / static_cast<int>(sizeof(AccumType<std::remove_const_t<T>>));
 
-/// Largest score and total of a segment stand before its sums, which begin at a pack.
+/// row_max and row_sum of a segment stand before its sums, which begin at a pack.
 template <typename T>
 inline constexpr std::int64_t partial_header = pack_size<T>;
 
@@ -57,6 +58,15 @@ void with_share(const char* where, const AttentionInputs<T>& in, const F& f, con
   if (packs && width <= Narrow::most_features) return f(Narrow{});
   if (packs && width <= Middle::most_features) return f(Middle{});
   with_whole_warps(where, width, f);
+}
+
+/// Whether an edge keeps its weight: AttentionDropout::keeps, with the random numbers of this replay if the launch is
+/// part of a recorded step.
+template <typename Context>
+BOUGH_DEVICE bool keeps_weight(Context& context, AttentionDropout dropout, std::int32_t src, std::int32_t dst,
+                               std::int64_t head, std::uint32_t ordinal) {
+  if (dropout.stream_shift != nullptr) dropout.stream.stream += context.load(dropout.stream_shift);
+  return dropout.keeps(src, dst, head, ordinal);
 }
 
 }  // namespace bough::simt

@@ -60,7 +60,7 @@ struct AttendTilesOnTensorCores {
       for (std::int32_t s = header.step_begin; s < header.step_end; ++s) {
         block.take(context, context.load(plan.steps + s));
       }
-      block.state.finish(context, plan, in, result, partials, aligned, block.tile, block.head, block.lane_row);
+      block.state.finish(context, *this, block.tile, block.head, block.lane_row);
     }
   }
 

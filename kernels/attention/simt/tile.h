@@ -4,7 +4,6 @@
 
 #include "bough/detail/simt/collective.h"
 #include "bough/detail/simt/context.h"
-#include "kernels/attention/simt/dropout.h"
 #include "kernels/attention/simt/fragment.h"
 #include "kernels/attention/simt/share.h"
 #include "kernels/attention/simt/tile_view.h"
@@ -30,12 +29,11 @@ struct TileShape {
   using RowPack = Pack<Number, pack>;
 };
 
-/// One number for each lane of a warp's part of a tile.
+/// One number for each lane of the quad that a warp has.
 template <typename T>
 struct alignas(16) Quad {
-  T values[4] = {};
+  T values[quad_lanes] = {};
 };
-inline constexpr int quad_lanes = 4;
 inline constexpr int columns_per_warp = step_columns * quad_lanes / tile_lanes;
 
 /// Pack `number` of a vector in memory, zeros behind its end. Whole packs are read where all vectors are `aligned`.
@@ -164,7 +162,7 @@ BOUGH_DEVICE void column_sums(Context& context, const Rows& lanes, int count, st
   const bool inside = number * Shape::pack < width;
   if (context.warp() * columns_per_warp >= count) return;
   typename Shape::RowPack sums[columns] = {};
-  for (int quad = 0; quad < tile_lanes / quad_lanes && inside; ++quad) {
+  for (int quad = 0; quad < quads && inside; ++quad) {
     Quad<T> weight[columns];
     for (int c = 0; c < columns; ++c) weight[c] = weights.get(quad * step_columns + first + c);
     for (int i = 0; i < quad_lanes; ++i) {

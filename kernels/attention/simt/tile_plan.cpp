@@ -7,43 +7,42 @@
 namespace bough::simt {
 namespace {
 
-static_assert(AttentionPlan::lanes == tile_lanes);
-
 std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
 template <typename T>
 std::int32_t count(const std::vector<T>& values) {
   return static_cast<std::int32_t>(values.size());
 }
 
-/// A column with the places of its relations in the book of its tile; -1 where there is none.
-struct BookColumn {
+/// A column with the places of its relations in the tile's blocks of the dictionary; -1 where there is none.
+struct PlacedColumn {
   TileColumn column;
   std::array<std::int32_t, tile_lanes> places;
 };
 
-/// The columns of a piece; those with two sources or two relations become two.
-std::vector<BookColumn> columns_of_piece(const AttentionPlan& plan, const AttentionPlan::Window& window,
-                                         const AttentionPlan::Piece& piece) {
+/// The columns of a column block; those with two sources or two relations become two.
+std::vector<PlacedColumn> columns_of_block(const AttentionPlan& plan, const AttentionPlan::StagedBlock& staged,
+                                           const AttentionPlan::ColumnBlock& block) {
   // Where the relations of each lane stand, column by column.
-  std::vector<std::array<std::int32_t, tile_lanes>> places(index(piece.num_columns));
+  std::vector<std::array<std::int32_t, tile_lanes>> places(index(block.num_columns));
   for (auto& of_column : places) of_column.fill(-1);
-  for (std::int32_t s = piece.segment_begin; s < piece.segment_end; ++s) {
-    const AttentionPlan::Segment& segment = plan.segments[index(s)];
-    for (std::int32_t c = segment.column_begin; c < segment.column_end; ++c) {
+  for (std::int32_t s = block.mixed_begin; s < block.mixed_end; ++s) {
+    const AttentionPlan::MixedColumns& mixed = plan.mixed_columns[index(s)];
+    for (std::int32_t c = mixed.column_begin; c < mixed.column_end; ++c) {
       for (std::int32_t lane = 0; lane < tile_lanes; ++lane) {
-        places[index(c)][index(lane)] = plan.bases[index(segment.base_begin + lane)] + c - segment.column_begin;
+        places[index(c)][index(lane)] =
+            plan.dictionary_places[index(mixed.place_begin + lane)] + c - mixed.column_begin;
       }
     }
   }
-  std::vector<BookColumn> columns;
-  for (std::int32_t c = 0; c < piece.num_columns; ++c) {
-    const bool in_halves = c >= piece.halves_begin && c < piece.halves_end;
-    for (std::int32_t half = 0; half < (in_halves ? AttentionPlan::halves : 1); ++half) {
-      const std::size_t at = index((piece.column_begin + c) * AttentionPlan::halves + half);
-      BookColumn& laid = columns.emplace_back();
-      laid.column.source = plan.window_sources[index(window.source_begin + plan.column_rows[at])];
-      laid.column.mask = plan.column_masks[index(piece.column_begin + c)];
-      if (in_halves) laid.column.mask &= AttentionPlan::lanes_of_half[index(half)];
+  std::vector<PlacedColumn> columns;
+  for (std::int32_t c = 0; c < block.num_columns; ++c) {
+    const bool paired = c >= block.paired_begin && c < block.paired_end;
+    for (std::int32_t group = 0; group < (paired ? lane_groups : 1); ++group) {
+      const std::size_t at = index((block.column_begin + c) * lane_groups + group);
+      PlacedColumn& laid = columns.emplace_back();
+      laid.column.source = plan.staged_sources[index(staged.source_begin + plan.column_rows[at])];
+      laid.column.mask = plan.column_masks[index(block.column_begin + c)];
+      if (paired) laid.column.mask &= lane_group_masks[index(group)];
       if (plan.with_relations) laid.column.relation = plan.column_relations[at];
       for (std::size_t lane = 0; lane < tile_lanes; ++lane) {
         laid.places[lane] = (laid.column.mask >> lane & 1u) == 0 ? -1 : places[index(c)][lane];
@@ -53,20 +52,20 @@ std::vector<BookColumn> columns_of_piece(const AttentionPlan& plan, const Attent
   return columns;
 }
 
-/// Puts the pieces of each tile, which the plan sorts by window, together again: neighbours in the order of their
-/// sources have neighbouring relations, which a warp reads at once.
-std::vector<std::vector<BookColumn>> columns_of_tiles(const AttentionPlan& plan) {
-  std::vector<std::vector<BookColumn>> tiles(plan.tiles.size());
-  for (const AttentionPlan::Window& window : plan.windows) {
-    for (std::int32_t p = window.piece_begin; p < window.piece_end; ++p) {
-      const AttentionPlan::Piece& piece = plan.pieces[index(p)];
-      const std::vector<BookColumn> columns = columns_of_piece(plan, window, piece);
-      std::vector<BookColumn>& tile = tiles[index(piece.tile)];
+/// Puts the column blocks of each tile, which the plan sorts by staged block, together again: neighbours in the order
+/// of their sources have neighbouring relations, which a warp reads at once.
+std::vector<std::vector<PlacedColumn>> columns_of_tiles(const AttentionPlan& plan) {
+  std::vector<std::vector<PlacedColumn>> tiles(plan.tiles.size());
+  for (const AttentionPlan::StagedBlock& staged : plan.staged_blocks) {
+    for (std::int32_t b = staged.column_block_begin; b < staged.column_block_end; ++b) {
+      const AttentionPlan::ColumnBlock& block = plan.column_blocks[index(b)];
+      const std::vector<PlacedColumn> columns = columns_of_block(plan, staged, block);
+      std::vector<PlacedColumn>& tile = tiles[index(block.tile)];
       tile.insert(tile.end(), columns.begin(), columns.end());
     }
   }
-  for (std::vector<BookColumn>& tile : tiles) {
-    std::ranges::stable_sort(tile, {}, [](const BookColumn& laid) { return laid.column.source; });
+  for (std::vector<PlacedColumn>& tile : tiles) {
+    std::ranges::stable_sort(tile, {}, [](const PlacedColumn& laid) { return laid.column.source; });
   }
   return tiles;
 }
@@ -76,9 +75,9 @@ class TilePlanner {
   explicit TilePlanner(const AttentionPlan& plan) : plan_(plan) {}
 
   AttentionTilePlan run(std::int64_t batch_columns) {
-    const std::vector<std::vector<BookColumn>> tiles = columns_of_tiles(plan_);
-    for (const AttentionPlan::Range& range : plan_.ranges) {
-      for (std::int32_t t = range.tile_begin; t < range.tile_end; ++t) add_tile(t, range, tiles[index(t)]);
+    const std::vector<std::vector<PlacedColumn>> tiles = columns_of_tiles(plan_);
+    for (const AttentionPlan::WorkItem& item : plan_.work_items) {
+      for (std::int32_t t = item.tile_begin; t < item.tile_end; ++t) add_tile(t, item, tiles[index(t)]);
     }
     choose_batches(batch_columns);
     list_parts();
@@ -86,7 +85,7 @@ class TilePlanner {
   }
 
  private:
-  void add_tile(std::int32_t t, const AttentionPlan::Range& range, const std::vector<BookColumn>& columns) {
+  void add_tile(std::int32_t t, const AttentionPlan::WorkItem& item, const std::vector<PlacedColumn>& columns) {
     const AttentionPlan::Tile& tile = plan_.tiles[index(t)];
     TileHeader header{tile.num_lanes, count(result_.steps), 0, count(result_.columns)};
     result_.lane_rows.insert(result_.lane_rows.end(), tile.rows.begin(), tile.rows.end());
@@ -96,9 +95,11 @@ class TilePlanner {
       const std::size_t end = step_end(columns, begin, places);
       add_step(std::span(columns).subspan(begin, end - begin), places);
       for (const std::int32_t place : places) {
-        const std::int32_t block = plan_.book_blocks[index(tile.block_begin + place / AttentionPlan::block_relations)];
-        result_.relations.push_back(plan_.book_relations[index(
-            range.book_begin + block * AttentionPlan::block_relations + place % AttentionPlan::block_relations)]);
+        const std::int32_t block =
+            plan_.dictionary_blocks[index(tile.dictionary_block_begin + place / AttentionPlan::dictionary_block)];
+        result_.relations.push_back(
+            plan_.dictionary_relations[index(item.dictionary_begin + block * AttentionPlan::dictionary_block +
+                                             place % AttentionPlan::dictionary_block)]);
       }
       begin = end;
     }
@@ -106,8 +107,8 @@ class TilePlanner {
     result_.tiles.push_back(header);
   }
 
-  /// As many columns as a step takes, and the places of the book that they use, ascending.
-  static std::size_t step_end(const std::vector<BookColumn>& columns, std::size_t begin,
+  /// As many columns as a step takes, and the places of the dictionary that they use, ascending.
+  static std::size_t step_end(const std::vector<PlacedColumn>& columns, std::size_t begin,
                               std::vector<std::int32_t>& places) {
     places.clear();
     std::size_t end = begin;
@@ -124,22 +125,22 @@ class TilePlanner {
     return end;
   }
 
-  void add_step(std::span<const BookColumn> columns, std::span<const std::int32_t> places) {
+  void add_step(std::span<const PlacedColumn> columns, std::span<const std::int32_t> places) {
     const TileStep step{count(result_.columns), static_cast<std::int32_t>(columns.size()), count(result_.relations),
                         static_cast<std::int32_t>(places.size())};
-    for (const BookColumn& laid : columns) result_.columns.push_back(laid.column);
+    for (const PlacedColumn& laid : columns) result_.columns.push_back(laid.column);
     result_.steps.push_back(step);
     if (!plan_.with_relations) return;
-    for (int quad = 0; quad < tile_lanes / 4; ++quad) {
-      for (const BookColumn& laid : columns) {
-        std::uint32_t word = 0;
-        for (int i = 0; i < 4; ++i) {
-          const std::int32_t place = laid.places[index(4 * quad + i)];
+    for (int quad = 0; quad < quads; ++quad) {
+      for (const PlacedColumn& laid : columns) {
+        std::uint32_t of_quad = 0;
+        for (int i = 0; i < quad_lanes; ++i) {
+          const std::int32_t place = laid.places[index(quad_lanes * quad + i)];
           const auto found =
               place < 0 ? 255u : static_cast<std::uint32_t>(std::ranges::lower_bound(places, place) - places.begin());
-          word |= found << 8 * i;
+          of_quad |= found << 8 * i;
         }
-        result_.relation_places.push_back(word);
+        result_.relation_places.push_back(of_quad);
       }
     }
   }
@@ -181,7 +182,7 @@ class TilePlanner {
     lists.order.insert(lists.order.end(), entries.begin(), entries.end());
     RowItems items = make_row_items(offsets, parts_per_item);
     for (RowItem& item : items.items) item.row = rows[index(item.row)];
-    for (SplitRow& cut : items.split_rows) cut.row = rows[index(cut.row)];
+    for (SplitRow& split : items.split_rows) split.row = rows[index(split.row)];
     lists.batches.push_back(std::move(items));
   }
 

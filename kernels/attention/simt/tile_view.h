@@ -4,6 +4,7 @@
 
 #include "bough/core/bfloat16.h"
 #include "bough/detail/simt/row_items.h"
+#include "kernels/attention/tile_size.h"
 
 /// The tiles of a graph's plan in the form in which blocks of threads take them, where kernels can read them.
 ///
@@ -12,7 +13,6 @@
 /// that has one.
 namespace bough::simt {
 
-inline constexpr int tile_lanes = 16;
 /// Wider keys and values are left to the row kernel: those of double would not fit into shared memory in backward.
 template <typename T>
 inline constexpr std::int64_t most_tile_features = sizeof(AccumType<T>) == sizeof(float) ? 128 : 32;
@@ -49,15 +49,15 @@ struct TileBatch {
 struct TileView {
   const TileHeader* tiles = nullptr;
   std::int64_t num_tiles = 0;
-  const std::int32_t* lane_rows = nullptr;      ///< [tiles, 16]; -1 for lanes that are not used
+  const std::int32_t* lane_rows = nullptr;      ///< [tiles, 16]; -1 for unused lanes
   const std::int32_t* lane_partials = nullptr;  ///< [tiles, 16]; -1 for rows that the tile has all edges of
   const TileStep* steps = nullptr;
   const TileColumn* columns = nullptr;
   const std::int32_t* relations = nullptr;  ///< of all steps
-  /// Places in the lists of steps, four lanes a word, 255 where there is none; those of column c and lanes 4q .. 4q+3
-  /// of a step stand at 4 * column_begin + q * num_columns + c. Null without relations.
+  /// Places in the lists of steps, the four lanes of a quad in one integer, 255 where there is none; those of column c
+  /// and lanes 4q .. 4q+3 of a step stand at 4 * column_begin + q * num_columns + c. Null without relations.
   const std::uint32_t* relation_places = nullptr;
-  /// Rows that several tiles have parts of.
+  /// Split rows: rows that several tiles have parts of.
   RowItemView split_rows;
 };
 

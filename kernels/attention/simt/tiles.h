@@ -10,17 +10,17 @@
 /// relation keys and dropout, no other options.
 namespace bough::simt {
 
-/// What is known of a warp's lanes after some steps. Every thread has the total of its own columns.
+/// What is known of a warp's lanes after some steps. Every thread has the row_sum of its own columns only.
 template <typename Shape>
 struct TileState {
   using T = typename Shape::Number;
-  T top[quad_lanes], total[quad_lanes];
+  T row_max[quad_lanes], row_sum[quad_lanes];
   LaneSums<Shape> sums;
 
   BOUGH_DEVICE TileState() {
     for (int i = 0; i < quad_lanes; ++i) {
-      top[i] = -std::numeric_limits<T>::infinity();
-      total[i] = 0;
+      row_max[i] = -std::numeric_limits<T>::infinity();
+      row_sum[i] = 0;
     }
   }
 
@@ -29,31 +29,34 @@ struct TileState {
   template <typename Context>
   BOUGH_DEVICE T take(Context& context, int i, bool edge, T score_of_edge) {
     const T score = edge ? score_of_edge : -std::numeric_limits<T>::infinity();
-    const T new_top = mp::Max{}(top[i], warp_max(context, score));
-    const T base = score_base(new_top), factor = std::exp(top[i] - base);
+    const T new_max = mp::Max{}(row_max[i], warp_max(context, score));
+    const T base = score_base(new_max), factor = std::exp(row_max[i] - base);
     const T p = edge ? std::exp(score - base) : T{0};
-    total[i] = total[i] * factor + p;
+    row_sum[i] = row_sum[i] * factor + p;
     sums.scale(i, factor);
-    top[i] = new_top;
+    row_max[i] = new_max;
     return p;
   }
 
-  /// Results of complete rows, states of partial ones. `lane_row` is the row of the tile's lane with the number of the
-  /// thread, or -1.
-  template <typename Context, typename Stored>
-  BOUGH_DEVICE void finish(Context& context, const TileView& plan, const AttentionInputs<Stored>& in,
-                           const AttentionOutputs<Stored>& result, T* partials, bool aligned, std::int64_t tile,
-                           std::int64_t head, std::int32_t lane_row) {
+  /// Results of complete rows, states of parts of split rows. `call` is the kernel with its plan, inputs and results;
+  /// `lane_row` is the row of the tile's lane with the number of the thread, or -1.
+  template <typename Context, typename Call>
+  BOUGH_DEVICE void finish(Context& context, const Call& call, std::int64_t tile, std::int64_t head,
+                           std::int32_t lane_row) {
+    const TileView& plan = call.plan;
+    const auto& in = call.in;
+    const auto& result = call.result;
+    const bool aligned = call.aligned;
     sums.merge(context);
     const int number = context.lane() % Shape::packs, group = context.lane() / Shape::packs;
     const bool stores = number * Shape::pack < in.value_width;
-    const bool cut = plan.split_rows.num_partials > 0;
+    const bool split = plan.split_rows.num_partials > 0;
     for (int i = 0; i < quad_lanes; ++i) {
-      const T whole = warp_sum(context, total[i]);
+      const T whole = warp_sum(context, row_sum[i]);
       const std::int32_t row = context.shuffle(lane_row, context.warp() * quad_lanes + i);
       if (row < 0 || group != i % Shape::groups) continue;
       const std::int32_t partial =
-          cut ? context.load(plan.lane_partials + tile * tile_lanes + context.warp() * quad_lanes + i) : -1;
+          split ? context.load(plan.lane_partials + tile * tile_lanes + context.warp() * quad_lanes + i) : -1;
       if (partial < 0) {
         const bool empty = whole == T{0};
         if (stores) {
@@ -61,17 +64,17 @@ struct TileState {
                             empty ? T{0} : 1 / whole);
         }
         if (number == 0) {
-          context.store(result.log_sum(row, head),
-                        empty ? std::numeric_limits<T>::infinity() : top[i] + std::log(whole));
+          context.store(result.lse(row, head),
+                        empty ? std::numeric_limits<T>::infinity() : row_max[i] + std::log(whole));
         }
         continue;
       }
-      T* part = partials + (partial * in.heads + head) * (partial_header<T> + in.value_width);
+      T* part = call.partials + (partial * in.heads + head) * (partial_header<T> + in.value_width);
       if (stores) {
         store_pack<Shape>(context, part + partial_header<T>, number, in.value_width, aligned, sums.sums[i], T{1});
       }
       if (number == 0) {
-        context.store(part, top[i]);
+        context.store(part, row_max[i]);
         context.store(part + 1, whole);
       }
     }
@@ -122,7 +125,7 @@ struct AttendTiles {
         add_edges(context, inputs, step.num_columns, weights, state);
       }
     }
-    state.finish(context, plan, in, result, partials, aligned, tile, head, inputs.lane_row());
+    state.finish(context, *this, tile, head, inputs.lane_row());
   }
 
  private:

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <span>
 
-#include "kernels/attention/simt/part_sums.h"
 #include "kernels/attention/simt/rows_backward.h"
 #include "kernels/attention/simt/tile.h"
 
@@ -23,7 +22,7 @@ struct SummedPack {
   bool active;  ///< false where there is no such pack
 };
 
-/// Leaves the vectors of a batch in memory. Null where nobody wants them.
+/// Leaves the vectors of a batch in memory. Null where they are not wanted.
 template <typename T>
 struct TileParts {
   TileBatch batch;
@@ -112,6 +111,100 @@ struct TileAdditions {
   }
 };
 
+// Vectors that tiles have left for sources or relations, added up in the order of the tiles.
+
+/// Adds factor * the sum of the vectors of an item to its row: a warp for each item and head, or for all heads of an
+/// item where they share the row. Up to 128 features.
+template <typename T>
+struct AddParts {
+  static constexpr int block_size = 128;
+  static constexpr int per_lane = 4;
+
+  PartView parts;
+  std::int64_t heads = 0, width = 0;
+  const T* vectors = nullptr;    ///< [entries, heads, width]
+  std::int64_t first_entry = 0;  ///< the one that stands at `vectors`
+  T factor = 1;
+  HeadRows<T> target;
+  T* partials = nullptr;  ///< [num_partials, heads that the target has, width]
+
+  BOUGH_HOST_DEVICE std::int64_t target_heads() const { return target.head_stride == 0 ? 1 : heads; }
+
+  template <typename Context>
+  BOUGH_DEVICE void operator()(Context& context) const {
+    const std::int64_t work = warp_number<block_size>(context);
+    if (work >= parts.rows.num_items * target_heads()) return;
+    const RowItem item = context.load(parts.rows.items + work / target_heads());
+    const std::int64_t head = work % target_heads(), summed = heads / target_heads();
+    T sums[per_lane] = {};
+    for (std::int64_t start = item.begin; start < item.end; start += warp_size) {
+      const std::int64_t count = item.end - start < warp_size ? item.end - start : warp_size;
+      const std::int32_t own = context.lane() < count ? context.load(parts.order + start + context.lane()) : 0;
+      for (int i = 0; i < count; ++i) {
+        const std::int64_t entry = context.shuffle(own, i) - first_entry;
+        for (std::int64_t h = 0; h < summed; ++h) {
+          const T* vector = vectors + (entry * heads + head + h) * width;
+          for (int j = 0; j < per_lane; ++j) {
+            const std::int64_t feature = context.lane() + j * warp_size;
+            if (feature < width) sums[j] += context.load(vector + feature);
+          }
+        }
+      }
+    }
+    for (int j = 0; j < per_lane; ++j) {
+      const std::int64_t feature = context.lane() + j * warp_size;
+      if (feature >= width) continue;
+      if (item.partial < 0) {
+        T* element = target(item.row, head) + feature;
+        context.store(element, context.load(element) + factor * sums[j]);
+      } else {
+        context.store(partials + (item.partial * target_heads() + head) * width + feature, sums[j]);
+      }
+    }
+  }
+};
+
+/// target[row] += factor * (part 0 + part 1 + ...) of the row, in this order: a warp for each split row and head.
+template <typename T>
+struct AddSplitParts {
+  static constexpr int block_size = 128;
+
+  RowItemView rows;
+  std::int64_t heads = 0, width = 0;
+  T factor = 1;
+  const T* partials = nullptr;
+  HeadRows<T> target;
+
+  template <typename Context>
+  BOUGH_DEVICE void operator()(Context& context) const {
+    const std::int64_t work = warp_number<block_size>(context);
+    if (work >= rows.num_split_rows * heads) return;
+    const SplitRow row = context.load(rows.split_rows + work / heads);
+    const std::int64_t head = work % heads;
+    for (std::int64_t i = context.lane(); i < width; i += warp_size) {
+      T sum = 0;
+      for (std::int32_t part = 0; part < row.num_partials; ++part) {
+        sum += context.load(partials + ((row.first_partial + part) * heads + head) * width + i);
+      }
+      T* element = target(row.row, head) + i;
+      context.store(element, context.load(element) + factor * sum);
+    }
+  }
+};
+
+/// Does nothing without a target.
+template <typename Queue, typename T>
+void add_parts(Queue& queue, AddParts<T> body) {
+  if (!body.target) return;
+  const std::int64_t heads = body.target_heads();
+  const auto partials = queue.template scratch<T>(body.parts.rows.num_partials * heads * body.width);
+  body.partials = partials.data();
+  launch_warps(queue, "graph_attention_add_parts", body.parts.rows.num_items * heads, body);
+  using Split = AddSplitParts<T>;
+  launch_warps(queue, "graph_attention_add_split_parts", body.parts.rows.num_split_rows * heads,
+               Split{body.parts.rows, heads, body.width, body.factor, partials.data(), body.target});
+}
+
 /// `Sink` takes the vectors of columns and relations.
 template <typename Shape, typename Sink>
 struct AttendTilesBackward {
@@ -143,10 +236,10 @@ struct AttendTilesBackward {
     const auto d_scores = context.template shared<Quad<T>>(quad_lanes * step_columns);
     const auto d_products = context.template shared<Quad<T>>(in.relation_keys ? quad_lanes * step_columns : 1);
     inputs.stage_lanes(context, d_outs, gradients.d_out, in.value_width);
-    T log_sum[quad_lanes], delta[quad_lanes];
+    T lse[quad_lanes], delta[quad_lanes];
     for (int i = 0; i < quad_lanes; ++i) {
       const std::int32_t row = inputs.row(context, i);
-      log_sum[i] = row < 0 ? std::numeric_limits<T>::infinity() : context.load(gradients.log_sum(row, head));
+      lse[i] = row < 0 ? std::numeric_limits<T>::infinity() : context.load(gradients.lse(row, head));
       delta[i] = row < 0 ? T{0} : context.load(gradients.delta(row, head));
     }
     LaneSums<Shape> d_queries;
@@ -164,7 +257,7 @@ struct AttendTilesBackward {
       context.sync();
       inputs.stage_keys(context);
       context.sync();
-      score_gradients(context, inputs, value_products, log_sum, delta, weights, d_scores);
+      score_gradients(context, inputs, value_products, lse, delta, weights, d_scores);
       context.sync();
       if (gradients.q) d_queries.add(context, inputs.rows, step.num_columns, in.width, d_scores);
       give_columns(context, inputs, step, head, d_outs, weights, d_scores);
@@ -179,7 +272,7 @@ struct AttendTilesBackward {
   /// Weights (dropout included) and gradients of scores; see EdgeGradient.
   template <typename Context, typename Weights>
   BOUGH_DEVICE void score_gradients(Context& context, const TileInputs<Shape, Context>& inputs,
-                                    const Quad<T>& value_products, const T (&log_sum)[quad_lanes],
+                                    const Quad<T>& value_products, const T (&lse)[quad_lanes],
                                     const T (&delta)[quad_lanes], const Weights& weights,
                                     const Weights& d_scores) const {
     const auto scores = inputs.scores(context);
@@ -188,7 +281,7 @@ struct AttendTilesBackward {
       const std::int32_t row = inputs.row(context, i);
       if ((scores.edges >> i & 1u) == 0) continue;
       const T kept = inputs.kept(context, scores.column.source, row);
-      const T p = std::exp(scores.values.values[i] - log_sum[i]);
+      const T p = std::exp(scores.values.values[i] - lse[i]);
       weight.values[i] = kept * p;
       d_score.values[i] = p * (kept * value_products.values[i] - delta[i]);
     }
@@ -257,12 +350,12 @@ struct AttendTilesBackward {
                            std::int64_t head, LaneSums<Shape>& d_queries) const {
     d_queries.merge(context);
     const int number = context.lane() % Shape::packs, group = context.lane() / Shape::packs;
-    const bool cut = plan.split_rows.num_partials > 0;
+    const bool split = plan.split_rows.num_partials > 0;
     for (int i = 0; i < quad_lanes; ++i) {
       const std::int32_t row = inputs.row(context, i);
       if (row < 0 || group != i % Shape::groups || number * Shape::pack >= in.width) continue;
       const std::int32_t partial =
-          cut ? context.load(plan.lane_partials + tile * tile_lanes + context.warp() * quad_lanes + i) : -1;
+          split ? context.load(plan.lane_partials + tile * tile_lanes + context.warp() * quad_lanes + i) : -1;
       if (partial < 0) {
         store_pack<Shape>(context, gradients.q(row, head), number, in.width, aligned, d_queries.sums[i], in.scale);
       } else {

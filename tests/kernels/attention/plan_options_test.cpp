@@ -94,18 +94,18 @@ TEST(AttentionPlanOptions, FoldNoColumnWithoutFolding) {
 
 TEST(AttentionPlanOptions, ListRelationsOfEveryTileWithoutADictionary) {
   const Graph graph = pattern("bpt", {{"k", 16}}, 1000, true);
-  EXPECT_LT(make_attention_plan(graph, true).summary.book_relations,
-            make_attention_plan(graph, true, {.relation_dictionary = false}).summary.book_relations);
+  EXPECT_LT(make_attention_plan(graph, true).summary.dictionary_relations,
+            make_attention_plan(graph, true, {.relation_dictionary = false}).summary.dictionary_relations);
 }
 
 TEST(AttentionPlanOptions, FoldEverythingWithoutRelationRuns) {
   const AttentionPlan plan = make_attention_plan(pattern("bpt", {{"k", 4}}, 500, true), true, {.relation_runs = false});
-  EXPECT_EQ(plan.summary.book_relations, 0);
+  EXPECT_EQ(plan.summary.dictionary_relations, 0);
 }
 
 TEST(AttentionPlanOptions, StageEveryTileAloneWithoutSharedBlocks) {
   const AttentionPlan plan = make_attention_plan(pattern("bpt", {{"k", 4}}, 500, true), true, {.stage_blocks = false});
-  EXPECT_EQ(plan.ranges.size(), plan.tiles.size());
+  EXPECT_EQ(plan.work_items.size(), plan.tiles.size());
 }
 
 TEST(AttentionPlanOptions, SplitNoRowOfTheRowKernelWhenAskedNotTo) {

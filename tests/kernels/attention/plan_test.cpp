@@ -40,30 +40,30 @@ struct PlannedEdge {
   auto operator<=>(const PlannedEdge&) const = default;
 };
 
-std::size_t place_of(const AttentionPlan::Piece& piece, std::int32_t column, std::int32_t lane) {
-  return static_cast<std::size_t>((piece.column_begin + column) * AttentionPlan::halves +
-                                  lane / AttentionPlan::half_lanes);
+std::size_t place_of(const AttentionPlan::ColumnBlock& block, std::int32_t column, std::int32_t lane) {
+  return static_cast<std::size_t>((block.column_begin + column) * lane_groups + lane / lane_group_size);
 }
 
-/// Relation of (column, lane) of a piece, or not_told in pieces that need none.
-std::int32_t relation_of(const AttentionPlan& plan, const AttentionPlan::Range& range,
-                         const AttentionPlan::Piece& piece, std::int32_t column, std::int32_t lane) {
-  const AttentionPlan::Tile& tile = plan.tiles[static_cast<std::size_t>(piece.tile)];
-  if (plan.with_relations && column >= piece.fold_begin) return plan.column_relations[place_of(piece, column, lane)];
-  for (std::int32_t s = piece.segment_begin; s < piece.segment_end; ++s) {
-    const AttentionPlan::Segment& segment = plan.segments[static_cast<std::size_t>(s)];
-    EXPECT_LE(segment.column_end - segment.column_begin, AttentionPlan::segment_columns);
-    if (column < segment.column_begin || column >= segment.column_end) continue;
+/// Relation of (column, lane) of a block, or not_told in blocks that need none.
+std::int32_t relation_of(const AttentionPlan& plan, const AttentionPlan::WorkItem& item,
+                         const AttentionPlan::ColumnBlock& block, std::int32_t column, std::int32_t lane) {
+  const AttentionPlan::Tile& tile = plan.tiles[static_cast<std::size_t>(block.tile)];
+  if (plan.with_relations && column >= block.fold_begin) return plan.column_relations[place_of(block, column, lane)];
+  for (std::int32_t s = block.mixed_begin; s < block.mixed_end; ++s) {
+    const AttentionPlan::MixedColumns& mixed = plan.mixed_columns[static_cast<std::size_t>(s)];
+    EXPECT_LE(mixed.column_end - mixed.column_begin, AttentionPlan::most_mixed_columns);
+    if (column < mixed.column_begin || column >= mixed.column_end) continue;
     const std::int32_t place =
-        plan.bases[static_cast<std::size_t>(segment.base_begin + lane)] + column - segment.column_begin;
+        plan.dictionary_places[static_cast<std::size_t>(mixed.place_begin + lane)] + column - mixed.column_begin;
     EXPECT_GE(place, 0);
-    const std::int32_t block = place / AttentionPlan::block_relations;
-    EXPECT_LT(block, tile.block_end - tile.block_begin);
-    const std::int64_t in_book = range.book_begin + place % AttentionPlan::block_relations +
-                                 std::int64_t{AttentionPlan::block_relations} *
-                                     plan.book_blocks[static_cast<std::size_t>(tile.block_begin + block)];
-    EXPECT_LT(in_book, range.book_end);
-    return plan.book_relations[static_cast<std::size_t>(in_book)];
+    const std::int32_t number = place / AttentionPlan::dictionary_block;
+    EXPECT_LT(number, tile.dictionary_block_end - tile.dictionary_block_begin);
+    const std::int64_t in_dictionary =
+        item.dictionary_begin + place % AttentionPlan::dictionary_block +
+        std::int64_t{AttentionPlan::dictionary_block} *
+            plan.dictionary_blocks[static_cast<std::size_t>(tile.dictionary_block_begin + number)];
+    EXPECT_LT(in_dictionary, item.dictionary_end);
+    return plan.dictionary_relations[static_cast<std::size_t>(in_dictionary)];
   }
   return not_told;
 }
@@ -71,20 +71,20 @@ std::int32_t relation_of(const AttentionPlan& plan, const AttentionPlan::Range& 
 /// Every edge that the tiles say they have.
 std::vector<PlannedEdge> edges_in_tiles(const AttentionPlan& plan) {
   std::vector<PlannedEdge> edges;
-  for (const AttentionPlan::Range& range : plan.ranges) {
-    for (std::int32_t w = range.window_begin; w < range.window_end; ++w) {
-      const AttentionPlan::Window& window = plan.windows[static_cast<std::size_t>(w)];
-      for (std::int32_t p = window.piece_begin; p < window.piece_end; ++p) {
-        const AttentionPlan::Piece& piece = plan.pieces[static_cast<std::size_t>(p)];
-        const AttentionPlan::Tile& tile = plan.tiles[static_cast<std::size_t>(piece.tile)];
-        for (std::int32_t c = 0; c < piece.num_columns; ++c) {
-          const auto column = static_cast<std::size_t>(piece.column_begin + c);
-          for (std::int32_t lane = 0; lane < AttentionPlan::lanes; ++lane) {
+  for (const AttentionPlan::WorkItem& item : plan.work_items) {
+    for (std::int32_t w = item.staged_begin; w < item.staged_end; ++w) {
+      const AttentionPlan::StagedBlock& staged = plan.staged_blocks[static_cast<std::size_t>(w)];
+      for (std::int32_t p = staged.column_block_begin; p < staged.column_block_end; ++p) {
+        const AttentionPlan::ColumnBlock& block = plan.column_blocks[static_cast<std::size_t>(p)];
+        const AttentionPlan::Tile& tile = plan.tiles[static_cast<std::size_t>(block.tile)];
+        for (std::int32_t c = 0; c < block.num_columns; ++c) {
+          const auto column = static_cast<std::size_t>(block.column_begin + c);
+          for (std::int32_t lane = 0; lane < tile_lanes; ++lane) {
             if ((plan.column_masks[column] >> lane & 1) == 0) continue;
-            const std::uint16_t row = plan.column_rows[place_of(piece, c, lane)];
-            const std::int32_t source = plan.window_sources[static_cast<std::size_t>(window.source_begin) + row];
+            const std::uint16_t row = plan.column_rows[place_of(block, c, lane)];
+            const std::int32_t source = plan.staged_sources[static_cast<std::size_t>(staged.source_begin) + row];
             edges.push_back(
-                {source, tile.rows[static_cast<std::size_t>(lane)], relation_of(plan, range, piece, c, lane)});
+                {source, tile.rows[static_cast<std::size_t>(lane)], relation_of(plan, item, block, c, lane)});
           }
         }
       }
@@ -99,8 +99,8 @@ TEST(AttentionPlan, HasEveryEdgeOnceInATileOrInARow) {
       if (relations && graph.edge_types().empty()) continue;
       const AttentionPlan plan = make_attention_plan(graph, relations);
       std::set<std::int32_t> in_rows;
-      for (const RowPiece& piece : plan.rows.pieces) {
-        for (std::int32_t row = piece.row_begin; row < piece.row_end; ++row) in_rows.insert(row);
+      for (const RowItem& item : plan.rows.items) {
+        for (std::int32_t row = item.row_begin; row < item.row_end; ++row) in_rows.insert(row);
       }
       std::vector<std::pair<std::int32_t, std::int32_t>> expected, actual;
       for (std::size_t e = 0; e < graph.coo().src.size(); ++e) {
@@ -138,58 +138,58 @@ TEST(AttentionPlan, KnowsTheRelationOfEveryEdgeUnlessItsRowHasOnlyOne) {
   }
 }
 
-TEST(AttentionPlan, GroupsHaveExactlyTheColumnsTheyUse) {
+TEST(AttentionPlan, QuadsHaveExactlyTheColumnsTheyUse) {
   const AttentionPlan plan = make_attention_plan(pattern("bpt", {{"k", 4}}, 1000, true), true);
-  for (const AttentionPlan::Piece& piece : plan.pieces) {
-    for (std::int32_t g = 0; g < AttentionPlan::groups; ++g) {
+  for (const AttentionPlan::ColumnBlock& block : plan.column_blocks) {
+    for (std::int32_t q = 0; q < quads; ++q) {
       std::vector<std::uint16_t> expected;
-      for (std::int32_t c = 0; c < piece.num_columns; ++c) {
-        const std::uint32_t mask = plan.column_masks[static_cast<std::size_t>(piece.column_begin + c)];
-        if ((mask >> (g * AttentionPlan::group_lanes) & 0xF) != 0) expected.push_back(static_cast<std::uint16_t>(c));
+      for (std::int32_t c = 0; c < block.num_columns; ++c) {
+        const std::uint32_t mask = plan.column_masks[static_cast<std::size_t>(block.column_begin + c)];
+        if ((mask >> (q * quad_lanes) & 0xF) != 0) expected.push_back(static_cast<std::uint16_t>(c));
       }
-      const auto begin = plan.group_columns.begin();
-      EXPECT_EQ(std::vector(begin + piece.group_begin[static_cast<std::size_t>(g)],
-                            begin + piece.group_begin[static_cast<std::size_t>(g) + 1]),
+      const auto begin = plan.quad_columns.begin();
+      EXPECT_EQ(std::vector(begin + block.quad_begin[static_cast<std::size_t>(q)],
+                            begin + block.quad_begin[static_cast<std::size_t>(q) + 1]),
                 expected);
     }
   }
 }
 
-TEST(AttentionPlan, PairsSourcesOfOneHalfWithThoseOfTheOther) {
+TEST(AttentionPlan, PairsSourcesOfOneLaneGroupWithThoseOfTheOther) {
   for (const Graph& graph : graphs()) {
     const AttentionPlan plan = make_attention_plan(graph, !graph.edge_types().empty());
-    for (const AttentionPlan::Piece& piece : plan.pieces) {
-      std::array<std::int64_t, 2> alone{};  // columns of one half, not to be folded and to be folded
-      for (std::int32_t c = 0; c < piece.num_columns; ++c) {
-        const std::size_t low = place_of(piece, c, 0), high = low + 1;
+    for (const AttentionPlan::ColumnBlock& block : plan.column_blocks) {
+      std::array<std::int64_t, 2> alone{};  // columns of one lane group, not to be folded and to be folded
+      for (std::int32_t c = 0; c < block.num_columns; ++c) {
+        const std::size_t low = place_of(block, c, 0), high = low + 1;
         const std::uint32_t mask = plan.column_masks[low / 2];
         const bool two_sources = plan.column_rows[low] != plan.column_rows[high];
         const bool two_relations = plan.with_relations && plan.column_relations[low] != plan.column_relations[high];
-        const bool in_halves = c >= piece.halves_begin && c < piece.halves_end;
-        EXPECT_TRUE(in_halves == (two_sources || two_relations)) << "column " << c;
+        const bool paired = c >= block.paired_begin && c < block.paired_end;
+        EXPECT_TRUE(paired == (two_sources || two_relations)) << "column " << c;
         EXPECT_TRUE(!two_sources || ((mask & 0xffu) != 0 && (mask & 0xff00u) != 0));
-        if ((mask & 0xff00u) == 0) alone[c >= piece.fold_begin] |= 1;
-        if ((mask & 0x00ffu) == 0) alone[c >= piece.fold_begin] |= 2;
+        if ((mask & 0xff00u) == 0) alone[c >= block.fold_begin] |= 1;
+        if ((mask & 0x00ffu) == 0) alone[c >= block.fold_begin] |= 2;
       }
-      if (!piece.first || !piece.last) continue;
+      if (!block.first || !block.last) continue;
       EXPECT_THAT(alone, testing::Each(testing::Ne(3))) << "two of these columns could have been a pair";
     }
   }
-  // Two pieces of a window: 16 rows that have 8 sources each share few with their neighbours.
+  // Of 16 rows that have 8 sources each, both lane groups share few sources.
   const AttentionPlanSummary window = attention_plan_summary(pattern("full", {{"max_distance", 7}}, 512, true));
   EXPECT_GT(window.fill(), 0.5);
 }
 
-TEST(AttentionPlan, TilesAreWholeIfOnePieceHasAllEdgesOfTheirRows) {
+TEST(AttentionPlan, TilesAreWholeIfOneColumnBlockHasAllEdgesOfTheirRows) {
   std::int64_t whole = 0, others = 0;
   for (const Graph& graph : graphs()) {
     const AttentionPlan plan = make_attention_plan(graph, false);
-    std::vector<std::int64_t> pieces(plan.tiles.size(), 0), edges(plan.tiles.size(), 0);
-    for (const AttentionPlan::Piece& piece : plan.pieces) {
-      ++pieces[static_cast<std::size_t>(piece.tile)];
-      for (std::int32_t c = 0; c < piece.num_columns; ++c) {
-        edges[static_cast<std::size_t>(piece.tile)] +=
-            std::popcount(plan.column_masks[static_cast<std::size_t>(piece.column_begin + c)]);
+    std::vector<std::int64_t> blocks(plan.tiles.size(), 0), edges(plan.tiles.size(), 0);
+    for (const AttentionPlan::ColumnBlock& block : plan.column_blocks) {
+      ++blocks[static_cast<std::size_t>(block.tile)];
+      for (std::int32_t c = 0; c < block.num_columns; ++c) {
+        edges[static_cast<std::size_t>(block.tile)] +=
+            std::popcount(plan.column_masks[static_cast<std::size_t>(block.column_begin + c)]);
       }
     }
     for (std::size_t t = 0; t < plan.tiles.size(); ++t) {
@@ -197,7 +197,7 @@ TEST(AttentionPlan, TilesAreWholeIfOnePieceHasAllEdgesOfTheirRows) {
       for (std::int32_t lane = 0; lane < plan.tiles[t].num_lanes; ++lane) {
         degrees += graph.csc().degree(plan.tiles[t].rows[static_cast<std::size_t>(lane)]);
       }
-      EXPECT_EQ(plan.tiles[t].whole, pieces[t] == 1 && edges[t] == degrees);
+      EXPECT_EQ(plan.tiles[t].whole, blocks[t] == 1 && edges[t] == degrees);
       (plan.tiles[t].whole ? whole : others) += 1;
     }
   }
@@ -205,23 +205,23 @@ TEST(AttentionPlan, TilesAreWholeIfOnePieceHasAllEdgesOfTheirRows) {
   EXPECT_GT(others, 0);
 }
 
-TEST(AttentionPlan, EveryStrandStartsEverySumOnce) {
+TEST(AttentionPlan, EveryPartitionStartsEverySumOnce) {
   for (const Graph& graph : graphs()) {
     const AttentionPlan plan = make_attention_plan(graph, false);
-    std::map<std::pair<bool, std::int32_t>, std::int32_t> strand_of;
+    std::map<std::pair<bool, std::int32_t>, std::int32_t> partition_of;
     std::set<std::int32_t> sources(plan.untouched_sources.begin(), plan.untouched_sources.end());
-    for (std::size_t s = 0; s < plan.strands.size(); ++s) {
-      for (std::int32_t r = plan.strands[s].range_begin; r < plan.strands[s].range_end; ++r) {
-        const AttentionPlan::Range& range = plan.ranges[static_cast<std::size_t>(r)];
-        for (std::int32_t w = range.window_begin; w < range.window_end; ++w) {
-          const AttentionPlan::Window& window = plan.windows[static_cast<std::size_t>(w)];
-          for (std::int64_t i = window.source_begin; i < window.source_begin + window.num_sources; ++i) {
-            const AttentionPlan::Flush& flush = plan.flushes[static_cast<std::size_t>(i)];
+    for (std::size_t s = 0; s < plan.partitions.size(); ++s) {
+      for (std::int32_t r = plan.partitions[s].work_item_begin; r < plan.partitions[s].work_item_end; ++r) {
+        const AttentionPlan::WorkItem& item = plan.work_items[static_cast<std::size_t>(r)];
+        for (std::int32_t w = item.staged_begin; w < item.staged_end; ++w) {
+          const AttentionPlan::StagedBlock& staged = plan.staged_blocks[static_cast<std::size_t>(w)];
+          for (std::int64_t i = staged.source_begin; i < staged.source_begin + staged.num_sources; ++i) {
+            const AttentionPlan::ScatterAdd& add = plan.scatter_adds[static_cast<std::size_t>(i)];
             const auto [entry, inserted] =
-                strand_of.try_emplace({flush.shared, flush.target}, static_cast<std::int32_t>(s));
-            EXPECT_EQ(flush.first, inserted);
-            EXPECT_EQ(entry->second, static_cast<std::int32_t>(s)) << "two strands write to the same place";
-            sources.insert(plan.window_sources[static_cast<std::size_t>(i)]);
+                partition_of.try_emplace({add.shared, add.target}, static_cast<std::int32_t>(s));
+            EXPECT_EQ(add.first, inserted);
+            EXPECT_EQ(entry->second, static_cast<std::int32_t>(s)) << "two partitions write to the same place";
+            sources.insert(plan.staged_sources[static_cast<std::size_t>(i)]);
           }
         }
       }
@@ -244,7 +244,7 @@ TEST(AttentionPlan, LeavesRandomGraphsToTheRows) {
   EXPECT_EQ(attention_plan_summary(zoo::random_graph(5000, 50000, 1)).tiles, 0);
 }
 
-TEST(AttentionPlan, CutsHubsOfAnySize) {
+TEST(AttentionPlan, SplitsRowsOfAnySize) {
   const AttentionPlan plan = make_attention_plan(zoo::hub(20000, true), false);
   EXPECT_GE(plan.split_rows.size() + plan.rows.split_rows.size(), 1u);
 }
@@ -258,10 +258,10 @@ TEST(AttentionPlan, IsTheSameForAnyNumberOfThreads) {
   const AttentionPlan one = build(1), seven = build(7);
   EXPECT_EQ(one.column_masks, seven.column_masks);
   EXPECT_EQ(one.column_rows, seven.column_rows);
-  EXPECT_EQ(one.window_sources, seven.window_sources);
-  EXPECT_EQ(one.bases, seven.bases);
-  EXPECT_EQ(one.book_relations, seven.book_relations);
-  EXPECT_EQ(one.group_columns, seven.group_columns);
+  EXPECT_EQ(one.staged_sources, seven.staged_sources);
+  EXPECT_EQ(one.dictionary_places, seven.dictionary_places);
+  EXPECT_EQ(one.dictionary_relations, seven.dictionary_relations);
+  EXPECT_EQ(one.quad_columns, seven.quad_columns);
 }
 
 TEST(AttentionPlan, IsMadeOnceAndShared) {
@@ -284,14 +284,14 @@ TEST(AttentionPlan, BeginsTilesOfPartitionGraphsWhereTheirRelationsNeedFewProduc
           make_attention_plan(pattern("bpt", {{"k", k}, {"alignment", alignment}}, 2048, true), true);
       std::int64_t relations = 0, tiles = 0;
       for (const AttentionPlan::Tile& tile : plan.tiles) {
-        if (tile.block_begin == tile.block_end) continue;
+        if (tile.dictionary_block_begin == tile.dictionary_block_end) continue;
         ++tiles;
-        relations += (tile.block_end - tile.block_begin) * AttentionPlan::block_relations;
+        relations += (tile.dictionary_block_end - tile.dictionary_block_begin) * AttentionPlan::dictionary_block;
       }
-      EXPECT_TRUE(
-          std::ranges::any_of(plan.pieces, [](const auto& piece) { return piece.fold_begin < piece.halves_end; }));
-      // Of the levels of spans below the 16 tokens of a tile the highest is folded by halves, and all above it whole:
-      // three levels and what lies around them are left.
+      EXPECT_TRUE(std::ranges::any_of(plan.column_blocks,
+                                      [](const auto& block) { return block.fold_begin < block.paired_end; }));
+      // Of the levels of spans below the 16 tokens of a tile the highest is folded by lane groups, and all above it
+      // whole: three levels and what lies around them are left.
       EXPECT_LE(relations, tiles * (3 * k + 20));
     }
   }

@@ -8,6 +8,7 @@
 #include "bough/core/parallel.h"
 #include "bough/detail/mp/adjacency.h"
 #include "bough/detail/mp/features.h"
+#include "bough/detail/mp/split_rows.h"
 #include "bough/graph/graph.h"
 #include "bough/mp/operators.h"
 
@@ -20,7 +21,7 @@ namespace bough::mp {
 /// thread. That bounds the rounding error of a sum of n terms by (segment_edges + n / segment_edges) * epsilon * sum of
 /// their absolute values, and makes a row's result independent of the strategy.
 struct TraversalPlan {
-  static constexpr std::int64_t segment_edges = 1024;
+  static constexpr std::int64_t segment_edges = split_rows::reduction_edges;
   /// Edges plus rows of one chunk.
   static constexpr std::int64_t chunk_cost = 512;
 

@@ -4,6 +4,8 @@
 #include <span>
 #include <vector>
 
+#include "bough/detail/mp/split_rows.h"
+
 /// How the rows of a graph are shared out among warps.
 namespace bough::simt {
 
@@ -27,8 +29,8 @@ struct RowItems {
   std::int64_t num_partials = 0;
 };
 
-/// Rows with more than this many edges are split: enough for many warps, few enough to keep the tail of a launch short.
-inline constexpr std::int64_t default_segment_edges = 256;
+/// Rows with more than this many edges are split.
+inline constexpr std::int64_t default_segment_edges = split_rows::gpu_edges;
 
 /// O(rows + segments). offsets has one entry more than there are rows; rows that are marked as `skipped`, if that is
 /// not empty, are left out.

@@ -1,9 +1,8 @@
-#include "kernels/attention/plan/tile_draft.h"
-
 #include <algorithm>
 #include <limits>
 
 #include "bough/core/parallel.h"
+#include "kernels/attention/plan/planner.h"
 
 namespace bough {
 namespace {
@@ -80,7 +79,7 @@ TileRows tile_rows(const CscView& edges, std::int64_t num_src, const RowFacts& f
 }
 
 std::vector<DraftTile> draft_row_tiles(const CscView& edges, std::int64_t num_src, const TileRows& candidates,
-                                       const TileCosts& costs, const TilePhase& phase) {
+                                       const TileCosts& costs, const TileRowOffset& offset) {
   const auto& [rows, fresh, several_relations] = candidates;
   // best[i]: the lowest cost of the first i rows; length[i]: lanes of the tile that ends there, 0 for the row kernel.
   const auto count = static_cast<std::int64_t>(rows.size());
@@ -90,14 +89,13 @@ std::vector<DraftTile> draft_row_tiles(const CscView& edges, std::int64_t num_sr
   for (std::int64_t end = 1; end <= count; ++end) {
     best[index(end)] = best[index(end) - 1] + costs.of_left_rows(1, edges.degree(rows[index(end) - 1]));
     std::int64_t tile_edges = 0, fresh_after_first = 0;
-    for (std::int64_t begin = end - 1; begin >= 0 && end - begin <= DraftTile::most_lanes; --begin) {
+    for (std::int64_t begin = end - 1; begin >= 0 && end - begin <= tile_lanes; --begin) {
       const std::int64_t degree = edges.degree(rows[index(begin)]);
       tile_edges += degree;
-      const bool in_phase = end - begin == DraftTile::most_lanes && several_relations[index(begin)] != 0 &&
-                            several_relations[index(end) - 1] != 0 &&
-                            rows[index(begin)] % DraftTile::most_lanes == phase.phase;
+      const bool at_offset = end - begin == tile_lanes && several_relations[index(begin)] != 0 &&
+                             several_relations[index(end) - 1] != 0 && rows[index(begin)] % tile_lanes == offset.row;
       const double cost =
-          best[index(begin)] + costs.of_tile(degree + fresh_after_first, tile_edges) - (in_phase ? phase.saving : 0);
+          best[index(begin)] + costs.of_tile(degree + fresh_after_first, tile_edges) - (at_offset ? offset.saving : 0);
       if (cost < best[index(end)]) {
         best[index(end)] = cost;
         length[index(end)] = static_cast<std::uint8_t>(end - begin);

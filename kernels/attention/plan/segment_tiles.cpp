@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "kernels/attention/plan/tile_draft.h"
+#include "kernels/attention/plan/planner.h"
 
 namespace bough {
 namespace {
@@ -56,7 +56,7 @@ std::vector<DraftTile> tiles_of_block(const CscView& edges, std::span<RowSegment
   });
   std::vector<DraftTile> tiles;
   const auto add_tiles = [&](std::span<const RowSegment> some) {
-    const std::size_t count = (some.size() + DraftTile::most_lanes - 1) / DraftTile::most_lanes;
+    const std::size_t count = (some.size() + tile_lanes - 1) / tile_lanes;
     for (std::size_t t = 0; t < count; ++t) {
       DraftTile& tile = tiles.emplace_back();
       tile.segment = true;
@@ -82,7 +82,7 @@ std::vector<DraftTile> draft_segment_tiles(const CscView& edges, const RowFacts&
     if (!facts.one_relation.empty() && facts.one_relation[index(row)] == 0) continue;
     const std::vector<RowSegment> parts = segments_of(edges, row);
     const auto blocks = static_cast<std::int64_t>(parts.size());
-    // A row inside one block cannot be cut into something better, however few edges it has.
+    // A row inside one block cannot be split into something better, however few edges it has.
     if (blocks > 1 && edges.degree(row) < blocks * least_edges_per_block) continue;
     segments.insert(segments.end(), parts.begin(), parts.end());
   }
