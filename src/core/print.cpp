@@ -83,7 +83,7 @@ class ElementWriter {
     // Rows stand below each other, with an empty line between matrices.
     const int axes_below = values_.rank() - axis - 1;
     const std::string separator =
-        axes_below == 0 ? ", " : "," + std::string(axes_below, '\n') + std::string(indent + 1, ' ');
+        axes_below == 0 ? ", " : fmt::format(",{:\n>{}}{:>{}}", "", axes_below, "", indent + 1);
     text += '[';
     for_each_entry(axis, [&](std::int64_t i, bool gap) {
       if (i > 0) text += separator;

@@ -179,8 +179,7 @@ struct TrainedRun {
 
 TrainedRun run_on(Device device, const json& source, const std::string& data, const std::string& folder) {
   const runner::Experiment experiment = runner::read_experiment(source, {.data_folders = {data}, .device = device});
-  const runner::SweepOutcome outcome =
-      runner::run_sweep(experiment, runner::plan_runs(experiment), {.folder = folder});
+  const runner::SweepOutcome outcome = runner::run_sweep(experiment, runner::plan_runs(experiment), {.folder = folder});
   EXPECT_EQ(outcome.failed, 0);
   TrainedRun run{json::parse(test::file_content(folder + "/results.json"))["runs"][0], {}};
   EXPECT_EQ(run.results["status"], "done") << run.results;

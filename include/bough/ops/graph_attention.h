@@ -58,8 +58,8 @@ struct GraphAttentionOptions {
 /// number of threads, and from run to run on a GPU. Uses a plan of the graph that is made on first use and kept by it:
 /// see bough/ops/attention_plan.h.
 /// An infinity or NaN in q, k, v or the gradient of the result reaches only results and gradients of q, k and v whose
-/// nodes have an edge with its node (gradients of tables and edge tensors: of any node). Backward of tiles on a GPU keeps
-/// that promise for v only: there it may also reach gradients of nodes that share a tile.
+/// nodes have an edge with its node (gradients of tables and edge tensors: of any node). Backward of tiles on a GPU
+/// keeps that promise for v only: there it may also reach gradients of nodes that share a tile.
 Tensor graph_attention(const Graph& graph, const Tensor& q, const Tensor& k, const Tensor& v,
                        const GraphAttentionOptions& options = {});
 
