@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
+#include "kernels/attention/simt/cost.h"
 #include "kernels/reference/graph_attention.h"
-#include "tests/emulator/attention_cost.h"
 #include "tests/emulator/emulated_attention.h"
 #include "tests/emulator/engine/queue.h"
 #include "tests/support/compare.h"

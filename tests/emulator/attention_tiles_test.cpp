@@ -7,7 +7,7 @@
 #include "bough/graph/batch.h"
 #include "bough/graph/graph_generator.h"
 #include "bough/ops/attention_plan.h"
-#include "tests/emulator/attention_cost.h"
+#include "kernels/attention/simt/cost.h"
 #include "tests/emulator/emulated_attention.h"
 #include "tests/support/graph_zoo.h"
 

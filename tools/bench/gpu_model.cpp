@@ -9,7 +9,7 @@
 #include "bough/core/dtype.h"
 #include "bough/core/errors.h"
 #include "kernels/attention/plan/attention_plan.h"
-#include "kernels/attention/simt/tile_plan.h"
+#include "kernels/attention/simt/cost.h"
 
 namespace bough::bench {
 namespace {

@@ -6,7 +6,8 @@
 #include "kernels/attention/simt/tile_plan.h"
 
 /// What the kernels of graph attention move and compute, for float or bfloat16 and widths up to 64 (other widths share
-/// out lanes differently). Tests hold the kernels to it on the emulator.
+/// out lanes differently). Tests hold the kernels to it on the emulator; bough bench attention --gpu bounds times by
+/// it.
 namespace bough::simt {
 
 struct AttentionSize {
