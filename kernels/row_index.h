@@ -25,8 +25,8 @@ void visit_integers(const Tensor& tensor, F&& f) {
 /// IndexError naming the first entry outside 0..num_rows-1, where it stands, and num_rows. Looks at a copy of an index
 /// that is on a GPU, and so waits for the GPU.
 void require_rows_in_range(std::string_view where, const Tensor& index, std::int64_t num_rows);
-/// The same for an index that was in range before and that nobody has said to have written: looks again on the CPU
-/// only, where it costs little.
+/// The same for an index that was in range before and whose version has not changed since. Checks again on the CPU
+/// only, where it costs little and finds writes through data(), which do not change the version.
 void require_rows_still_in_range(std::string_view where, const Tensor& index, std::int64_t num_rows);
 
 }  // namespace bough

@@ -23,7 +23,7 @@ void gsddmm(Cpu, const GsddmmArguments<T>& arguments) {
     mp::map_edges<mp::Sum>(arguments.edges, kernel, arguments.results, result.width, block);
   };
   if (arguments.message.arg_indices != nullptr) {
-    with_winner_message(arguments.message, run);
+    with_arg_index_message(arguments.message, run);
   } else {
     with_message(arguments.message, run);
   }

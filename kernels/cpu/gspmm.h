@@ -24,7 +24,9 @@ struct GspmmArguments {
 template <typename T>
 bool reduces_copies(ReduceOp reduce, const MessageArguments<T>& message, const mp::RowResults<T>& results) {
   const bool copies = message.op == BinaryOp::copy_lhs || message.op == BinaryOp::copy_rhs;
-  return copies && reduce != ReduceOp::prod && results.arg_indices == nullptr && message.arg_indices == nullptr &&
+  const bool combines =
+      reduce == ReduceOp::sum || reduce == ReduceOp::mean || reduce == ReduceOp::max || reduce == ReduceOp::min;
+  return copies && combines && results.arg_indices == nullptr && message.arg_indices == nullptr &&
          message.lhs.end != mp::End::row && message.layout->outer == 1 && message.result().step == 1 &&
          message.layout->inner * static_cast<std::int64_t>(sizeof(T)) >= 64;
 }

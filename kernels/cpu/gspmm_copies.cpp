@@ -139,8 +139,11 @@ void combine_lists(const CopyLists<T>& lists, std::int64_t count) {
       return run(Maximum{});
     case ReduceOp::min:
       return run(Minimum{});
-    default:
+    case ReduceOp::sum:
+    case ReduceOp::mean:
       return run(Add{});
+    case ReduceOp::prod:  // reduces_copies does not let it come here
+      return;
   }
 }
 
@@ -257,7 +260,7 @@ class SharedReduction {
   CopyLists<T> lists_;
 };
 
-/// Every row for itself; those of more than a segment of edges by segments, whoever computes them.
+/// Every row for itself; those of more than a segment of edges by segments, for any number of threads.
 template <typename T>
 class RowByRowReduction {
  public:

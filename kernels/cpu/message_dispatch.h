@@ -53,7 +53,7 @@ struct PlainLeft {
 };
 
 /// Messages that read lhs only where the edge has won.
-struct WinnersOnly {
+struct ArgIndicesOnly {
   template <typename Message>
   static mp::FromArgIndex<Message> wrap(const Message& message) {
     return {message};
@@ -145,15 +145,15 @@ void with_message(const MessageArguments<T>& arguments, F&& f) {
 
 /// The same for gradients that only the winning edges receive: products, quotients and copies.
 template <typename T, typename F>
-void with_winner_message(const MessageArguments<T>& arguments, F&& f) {
+void with_arg_index_message(const MessageArguments<T>& arguments, F&& f) {
   switch (arguments.op) {
     case BinaryOp::div:
-      return with_elementwise_or_summed<WinnersOnly>(mp::Divide{}, arguments, f);
+      return with_elementwise_or_summed<ArgIndicesOnly>(mp::Divide{}, arguments, f);
     case BinaryOp::copy_lhs:
     case BinaryOp::copy_rhs:
-      return with_copy<WinnersOnly>(arguments, f);
+      return with_copy<ArgIndicesOnly>(arguments, f);
     default:
-      return with_elementwise_or_summed<WinnersOnly>(mp::Multiply{}, arguments, f);
+      return with_elementwise_or_summed<ArgIndicesOnly>(mp::Multiply{}, arguments, f);
   }
 }
 

@@ -84,8 +84,8 @@ HWY_INLINE void add_scaled(D d, T factor, const T* x, T* y, std::int64_t count) 
   });
 }
 
-/// target = factor * source for a result that is too large to be read from the cache by whoever comes next: with
-/// `stream` it goes to memory without being read first, and whoever wrote it calls hwy::FlushStream() at the end. Rows
+/// target = factor * source for a result that is too large to stay in the cache until it is read: with
+/// `stream` it goes to memory without being read first, and the caller runs hwy::FlushStream() at the end. Rows
 /// that are not made of whole cache lines are stored as usual.
 template <class D, typename T = hn::TFromD<D>>
 HWY_INLINE void stream_scaled(D d, bool stream, T factor, const T* source, T* target, std::int64_t width) {

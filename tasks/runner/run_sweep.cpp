@@ -159,7 +159,7 @@ void Sweep::run_side_by_side(std::vector<const RunPlan*> plans) {
     for (Active& one : active) {
       if (!one.worker->finished()) continue;
       const std::string reason = one.worker->wait_for_end();
-      // Told to end before it could listen, it has failed at nothing: the run is still to be done.
+      // A worker that was interrupted before it started training has no result and has not failed: its run stays open.
       if (!one.has_result && !one.worker->told_to_end()) note_result(failed(*one.plan, reason));
     }
     std::erase_if(active, [](const Active& one) { return one.worker->finished(); });

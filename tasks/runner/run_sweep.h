@@ -8,7 +8,7 @@
 
 namespace bough::runner {
 
-/// Hears what happens. Every call comes from the thread that called run_sweep.
+/// Callbacks for progress and results. Every call comes from the thread that called run_sweep.
 class SweepObserver {
  public:
   virtual ~SweepObserver() = default;

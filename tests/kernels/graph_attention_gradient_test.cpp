@@ -110,7 +110,7 @@ TEST_P(GraphAttentionGradient, OfRowsWhoseWeightsAreAllZeroIsZeroForEveryKernel)
   }
 }
 
-TEST_P(GraphAttentionGradient, AndResultAreThoseOfTheComposedOperations) {
+TEST_P(GraphAttentionGradient, AndResultOfFusedEqualUnfused) {
   for (const zoo::NamedGraph& named : zoo::all(on_cpu() ? 300 : 20)) {
     if (!on_cpu() && named.graph.num_edges() > 100) continue;  // unfused, an emulated GPU is slow
     SCOPED_TRACE(named.name);
@@ -136,7 +136,7 @@ TEST_P(GraphAttentionGradient, AndResultAreThoseOfTheComposedOperations) {
   }
 }
 
-TEST(GraphAttentionGradient, AndResultAreThoseOfTheComposedOperationsOnAGraphOfEveryGenerator) {
+TEST(GraphAttentionGradient, AndResultOfFusedEqualUnfusedOnAGraphOfEveryGenerator) {
   for (const bool causal : {false, true}) {
     for (const zoo::NamedGraph& generated : test::generated_graphs(75, causal)) {
       SCOPED_TRACE(generated.name);

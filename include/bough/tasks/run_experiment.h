@@ -59,7 +59,7 @@ struct RunProgress {
   double seconds_left = 0;
 };
 
-/// Hears what happens. Every call comes from the thread that called run_experiment.
+/// Callbacks for progress and results. Every call comes from the thread that called run_experiment.
 class RunObserver {
  public:
   virtual ~RunObserver() = default;
