@@ -24,7 +24,8 @@ using Values = std::vector<std::uint64_t>;
 
 /// Any graph as an attention graph whose nodes are all tokens.
 AttentionGraph of_tokens(const Graph& graph) {
-  AttentionGraph result{.graph = graph};
+  AttentionGraph result;
+  result.graph = graph;
   for (std::int32_t node = 0; node < static_cast<std::int32_t>(graph.num_dst()); ++node) {
     result.tokens.push_back(node);
     result.kinds.push_back(NodeKind::token);

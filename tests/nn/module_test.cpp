@@ -127,7 +127,7 @@ TEST(Module, PrintsItsTypeAndParameters) {
     Many() {
       for (std::size_t i = 0; i < tensors.size(); ++i) {
         tensors[i] = ones({1});
-        add_parameter("p" + std::to_string(i), tensors[i]);
+        add_parameter(std::string("p").append(std::to_string(i)), tensors[i]);
       }
     }
     std::array<Tensor, 30> tensors;

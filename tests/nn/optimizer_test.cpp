@@ -22,7 +22,7 @@ Module::NamedTensors parameters_like(std::initializer_list<Shape> shapes, DType 
   for (const Shape& shape : shapes) {
     Tensor tensor = random_tensor(shape, dtype, seed++);
     tensor.set_requires_grad(true);
-    result.emplace_back("p" + std::to_string(result.size()), tensor);
+    result.emplace_back(std::string("p").append(std::to_string(result.size())), tensor);
   }
   return result;
 }
