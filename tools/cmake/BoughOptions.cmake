@@ -9,25 +9,10 @@ set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
 set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
 set(CMAKE_INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR};$ORIGIN")
 
-# ccache takes sources with precompiled headers only when told that these do not depend on the time or on macros that
-# are defined afterwards.
 find_program(BOUGH_CCACHE ccache)
 if(BOUGH_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${BOUGH_CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${BOUGH_CCACHE})
 endif()
-
-# What nearly every source includes is read once a library instead of once a source, which halves the time of a build.
-# The presets of the sanitizers do without, and so find includes that are missing.
-set(bough_precompiled <algorithm> <array> <cmath> <cstdint> <filesystem> <functional> <map> <memory> <nlohmann/json.hpp>
-    <numeric> <optional> <ranges> <span> <string> <string_view> <unordered_map> <utility> <vector> <fmt/format.h>)
-function(bough_precompile target)
-  if(NOT BOUGH_PRECOMPILED_HEADERS)
-    return()
-  endif()
-  list(TRANSFORM ARGN REPLACE "<(.+)>" "$<$<COMPILE_LANGUAGE:CXX>:<\\1$<ANGLE-R>>" OUTPUT_VARIABLE headers)
-  target_precompile_headers(${target} PRIVATE ${headers})
-  target_compile_options(${target} PRIVATE $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CXX_COMPILER_ID:GNU>>:-fpch-preprocess>)
-endfunction()
 
 add_library(bough_options INTERFACE)
 # nvcc checks kernels in its own way; see BoughCuda.cmake.
@@ -67,7 +52,6 @@ function(bough_library name)
   if(BUILD_SHARED_LIBS AND NOT BOUGH_SANITIZE AND NOT APPLE)
     target_link_options(${target} PRIVATE -Wl,--no-undefined)
   endif()
-  bough_precompile(${target} ${bough_precompiled})
   set_property(GLOBAL APPEND PROPERTY BOUGH_LIBRARIES ${target})
 endfunction()
 
@@ -81,10 +65,6 @@ function(bough_test name)
   add_executable(${name} ${ARG_SOURCES})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} bough_options GTest::gtest_main GTest::gmock)
-  if(BOUGH_PRECOMPILED_HEADERS)
-    target_precompile_headers(${name} REUSE_FROM bough_test_headers)
-    target_compile_options(${name} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
-  endif()
   set(properties TIMEOUT 600)
   if(ARG_ENVIRONMENT)
     list(APPEND properties ENVIRONMENT ${ARG_ENVIRONMENT})

@@ -1,1 +1,0 @@
-// Has nothing of its own: its target holds the precompiled headers of all tests.
