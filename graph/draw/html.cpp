@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::int64_t max_edges = 1'000'000;
+constexpr std::int64_t max_page_edges = 1'000'000;
 
 /// Everything the page's script needs; page.js explains each key.
 json page_data(const AttentionGraph& graph, const Layout& layout, std::int32_t chosen) {
@@ -53,9 +53,9 @@ json page_data(const AttentionGraph& graph, const Layout& layout, std::int32_t c
 
 std::string draw_html(const AttentionGraph& graph, const DrawOptions& options) {
   const std::int32_t chosen = chosen_node(graph, options);
-  if (graph.graph.num_edges() > max_edges) {
+  if (graph.graph.num_edges() > max_page_edges) {
     throw GraphError("draw", fmt::format("a page with {} edges would be too heavy for a browser; at most {} are drawn",
-                                         graph.graph.num_edges(), max_edges));
+                                         graph.graph.num_edges(), max_page_edges));
   }
   const Layout layout = lay_out(graph);
   const Picture picture(layout);

@@ -11,7 +11,7 @@
 namespace bough {
 namespace {
 
-constexpr std::int64_t max_nodes = 4096;
+constexpr std::int64_t max_drawn_nodes = 4096;
 
 /// Puts boxes into rows begin, begin + step, ...: each into the first row whose last box ends before it starts.
 /// Returns the number of rows used.
@@ -109,10 +109,10 @@ Layout lay_out(const AttentionGraph& graph) {
 
 std::int32_t chosen_node(const AttentionGraph& graph, const DrawOptions& options) {
   const auto count = static_cast<std::int64_t>(graph.kinds.size() + graph.source_kinds.size());
-  if (count > max_nodes) {
+  if (count > max_drawn_nodes) {
     throw GraphError("draw", fmt::format("a picture of {} nodes could not be read; at most {} are drawn, a shorter "
                                          "length shows the same pattern",
-                                         count, max_nodes));
+                                         count, max_drawn_nodes));
   }
   if (options.node < -1 || options.node >= static_cast<std::int64_t>(graph.kinds.size())) {
     throw GraphError("draw", fmt::format("there is no node {}, the graph has {}", options.node, graph.kinds.size()));

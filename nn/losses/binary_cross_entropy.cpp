@@ -12,20 +12,20 @@
 namespace bough::nn {
 namespace {
 
-constexpr const char* where = "binary_cross_entropy";
+constexpr const char* loss_name = "binary_cross_entropy";
 
 /// The values as constants of the logits' type, checked to be in low..high.
 Tensor constants(const char* name, const Tensor& values, const Tensor& logits, double low, double high) {
   if (!(values.shape() == logits.shape())) {
-    throw ShapeError(where, fmt::format("{} {} and logits {} must have one shape", name, to_string(values.shape()),
-                                        to_string(logits.shape())));
+    throw ShapeError(loss_name, fmt::format("{} {} and logits {} must have one shape", name, to_string(values.shape()),
+                                            to_string(logits.shape())));
   }
   Tensor result = cast(values.detach(), logits.dtype());
   if (result.elements() == 0) return result;
   const double smallest = min(result).item<double>(), largest = max(result).item<double>();
   if (!(smallest >= low && largest <= high)) {
-    throw ConfigError(
-        where, fmt::format("{} must be from {} to {}, they reach from {} to {}", name, low, high, smallest, largest));
+    throw ConfigError(loss_name, fmt::format("{} must be from {} to {}, they reach from {} to {}", name, low, high,
+                                             smallest, largest));
   }
   return result;
 }

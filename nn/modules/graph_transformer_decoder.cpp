@@ -11,23 +11,24 @@
 namespace bough::nn {
 namespace {
 
-constexpr const char* where = "graph transformer decoder";
+constexpr const char* decoder_name = "graph transformer decoder";
 
 const GraphTransformerLayerOptions& checked(const GraphTransformerLayerOptions& options) {
-  if (options.soft_span) throw ConfigError(where, "has no soft span; leave soft_span out");
+  if (options.soft_span) throw ConfigError(decoder_name, "has no soft span; leave soft_span out");
   return options;
 }
 
 void require_cross_graph(const Graph& cross, std::int64_t destinations, const Tensor& encoded) {
   if (!cross.is_bipartite() || cross.num_dst() != destinations) {
-    throw GraphError(where, fmt::format("the cross graph must be bipartite, from the encoder's nodes to {} of the "
-                                        "decoder; it goes {} {} to {}",
-                                        destinations, cross.is_bipartite() ? "from" : "inside one set, from",
-                                        cross.num_src(), cross.num_dst()));
+    throw GraphError(decoder_name,
+                     fmt::format("the cross graph must be bipartite, from the encoder's nodes to {} of the "
+                                 "decoder; it goes {} {} to {}",
+                                 destinations, cross.is_bipartite() ? "from" : "inside one set, from", cross.num_src(),
+                                 cross.num_dst()));
   }
   if (encoded.rank() != 2 || encoded.size(0) != cross.num_src()) {
-    throw ShapeError(where, fmt::format("the cross graph has {} nodes of the encoder, whose output is {}",
-                                        cross.num_src(), to_string(encoded.shape())));
+    throw ShapeError(decoder_name, fmt::format("the cross graph has {} nodes of the encoder, whose output is {}",
+                                               cross.num_src(), to_string(encoded.shape())));
   }
 }
 
@@ -61,7 +62,7 @@ GraphTransformerDecoderLayer::GraphTransformerDecoderLayer(const GraphTransforme
 Tensor GraphTransformerDecoderLayer::forward(const Graph& graph, const Graph& cross, const Tensor& h,
                                              const Tensor& encoded, ActivationPolicy policy) const {
   if (h.rank() != 2 || h.size(0) != graph.num_dst() || graph.is_bipartite()) {
-    throw ShapeError(where,
+    throw ShapeError(decoder_name,
                      fmt::format("needs one row for each of the {} nodes of a graph that is not bipartite, not {}",
                                  graph.num_dst(), to_string(h.shape())));
   }
@@ -91,7 +92,7 @@ Tensor GraphTransformerDecoderLayer::forward(const LayerStep& step, const Graph&
 
 GraphTransformerDecoder::GraphTransformerDecoder(const GraphTransformerDecoderOptions& options) : options_(options) {
   if (options.layers < 1 || options.layers > 10000) {
-    throw ConfigError(where, fmt::format("layers must be from 1 to 10000, not {}", options.layers));
+    throw ConfigError(decoder_name, fmt::format("layers must be from 1 to 10000, not {}", options.layers));
   }
   for (std::int64_t i = 0; i < options.layers; ++i) {
     layers_.push_back(std::make_unique<GraphTransformerDecoderLayer>(options.layer, options.num_cross_relations));
@@ -118,18 +119,19 @@ Tensor GraphTransformerDecoder::forward(const Graph& graph, const Graph& cross, 
 
 void GraphTransformerDecoder::require_fit(const LayerSchedule& schedule, const Graph& cross, const Tensor& tokens,
                                           const Tensor& encoded) const {
-  require_inputs(where, schedule, options_.layers, options_.layer.dim, tokens);
+  require_inputs(decoder_name, schedule, options_.layers, options_.layer.dim, tokens);
   require_cross_graph(cross, schedule.num_tokens, encoded);
   for (std::size_t i = 0; i < schedule.layers.size(); ++i) {
     const std::vector<LayerStep>& stages = schedule.layers[i];
     if (stages.size() != 1 || stages[0].next_rows.defined() || schedule.num_outside > 0 || schedule.soft_span) {
-      throw ConfigError(where, "takes patterns without stages, memory, fixed nodes and soft span");
+      throw ConfigError(decoder_name, "takes patterns without stages, memory, fixed nodes and soft span");
     }
     const std::int64_t read =
         schedule.readout_rows[i].defined() ? schedule.readout_rows[i].size(0) : stages[0].graphs.front().num_dst();
     if (read != schedule.num_tokens) {
-      throw ConfigError(where, fmt::format("the schedule reads {} nodes, not the {} tokens; leave its readout out",
-                                           read, schedule.num_tokens));
+      throw ConfigError(decoder_name,
+                        fmt::format("the schedule reads {} nodes, not the {} tokens; leave its readout out", read,
+                                    schedule.num_tokens));
     }
   }
 }

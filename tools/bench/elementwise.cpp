@@ -13,8 +13,6 @@
 namespace bough::bench {
 namespace {
 
-constexpr std::int64_t rows = AgainstCopy::rows, width = AgainstCopy::width;
-
 /// An elementary function against a plain loop over the standard library's, on as many threads.
 template <typename F>
 void against_library(const Options& options, const Report& report, const std::string& name, const Tensor& x,
@@ -40,6 +38,7 @@ void against_library(const Options& options, const Report& report, const std::st
 
 void run_elementwise(const Options& options, const Report& report) {
   const NoGrad no_grad;
+  constexpr std::int64_t rows = AgainstCopy::rows, width = AgainstCopy::width;
   const AgainstCopy bench(options, report);
   const Tensor a = randn({rows, width}), b = randn({rows, width}), row = randn({width}), column = randn({rows, 1});
   const Tensor narrow = a.reshape({rows * width / 8, 8}), narrow_column = randn({rows * width / 8, 1});

@@ -10,14 +10,14 @@
 namespace bough::bench {
 namespace {
 
-struct Case {
+struct Product {
   const char* pass;
   std::int64_t m, n, k;
   MatmulOptions options;
 };
 
 /// A dense layer from k to n features over m rows: y = x w^T, and the two products of its backward pass.
-std::vector<Case> products_of_layer(std::int64_t m, std::int64_t n, std::int64_t k) {
+std::vector<Product> products_of_layer(std::int64_t m, std::int64_t n, std::int64_t k) {
   return {{"y", m, n, k, {.transpose_b = true}}, {"dx", m, k, n, {}}, {"dw", n, k, m, {.transpose_a = true}}};
 }
 
@@ -29,7 +29,7 @@ void run_gemm(const Options& options, const Report& report) {
   constexpr std::int64_t layers[][3] = {
       {8192, 512, 512}, {16384, 2048, 512}, {16384, 512, 2048}, {4096, 512, 128}, {2048, 128, 128}};
   for (const auto& [rows, out, in] : layers) {
-    for (const Case& product : products_of_layer(rows, out, in)) {
+    for (const Product& product : products_of_layer(rows, out, in)) {
       const auto [pass, m, n, k, transposes] = product;
       const Tensor a = randn(transposes.transpose_a ? Shape{k, m} : Shape{m, k});
       const Tensor b = randn(transposes.transpose_b ? Shape{n, k} : Shape{k, n});

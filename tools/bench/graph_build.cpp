@@ -13,13 +13,13 @@
 namespace bough::bench {
 namespace {
 
-struct Case {
+struct TreeCase {
   std::int64_t length;
   std::int64_t k;
   bool measures_memory = false;
 };
 
-Graph build(const Case& one) {
+Graph build(const TreeCase& one) {
   const auto generator = generators().make("bpt", {{"k", one.k}, {"alignment", "slot"}});
   Graph graph = generator->build({.length = one.length, .causal = true}).graph;
   graph.csc(EdgeIds::implied);
@@ -30,7 +30,7 @@ Graph build(const Case& one) {
 /// What one writes first: the definition as loops that push edges, then both formats with a counting sort each.
 class PlainLoops {
  public:
-  explicit PlainLoops(const Case& one) {
+  explicit PlainLoops(const TreeCase& one) {
     std::vector<std::int64_t> first{0};
     for (std::int64_t size = one.length; size > 1; size = (size + 1) / 2) first.push_back(first.back() + size);
     const auto node = [&](std::int64_t level, std::int64_t index) {
@@ -97,7 +97,7 @@ std::int64_t status_bytes(const std::string& field) {
 }
 
 /// Bytes of memory that a build needs at its peak, where the system tells.
-std::optional<std::int64_t> peak_bytes(const Case& one) {
+std::optional<std::int64_t> peak_bytes(const TreeCase& one) {
   if (!(std::ofstream("/proc/self/clear_refs") << "5").flush()) return {};  // restarts VmHWM
   const std::int64_t before = status_bytes("VmRSS:");
   build(one);
@@ -106,7 +106,7 @@ std::optional<std::int64_t> peak_bytes(const Case& one) {
   return peak - before;
 }
 
-void report_case(const Case& one, const Options& options, const Report& report) {
+void report_case(const TreeCase& one, const Options& options, const Report& report) {
   std::string note;
   std::optional<std::int64_t> peak;
   if (one.measures_memory) peak = peak_bytes(one);

@@ -13,8 +13,6 @@
 namespace bough::bench {
 namespace {
 
-constexpr std::int64_t rows = AgainstCopy::rows, width = AgainstCopy::width;
-
 /// Whole numbers 0..limit-1 in no order.
 Tensor scrambled(std::int64_t count, std::int64_t limit) {
   const RandomStream stream{1, 0};
@@ -36,6 +34,7 @@ std::function<void()> backward_of(Tensor y, Tensor seed, std::vector<Tensor> lea
 }  // namespace
 
 void run_row_operations(const Options& options, const Report& report) {
+  constexpr std::int64_t rows = AgainstCopy::rows, width = AgainstCopy::width;
   const AgainstCopy bench(options, report);
   Tensor x = randn({rows, width}), weight = randn({width}), bias = randn({width});
   const Tensor other = randn({rows, width}), classes = scrambled(rows, width), index = scrambled(rows, rows);

@@ -9,7 +9,7 @@
 namespace bough::cli {
 namespace {
 
-void print_json() {
+void print_generators_json() {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const GeneratorDescription& description : generators().list()) {
     list.push_back({{"name", description.name},
@@ -21,7 +21,7 @@ void print_json() {
   fmt::print("{}\n", list.dump(2));
 }
 
-void print_text() {
+void print_generators() {
   for (const GeneratorDescription& description : generators().list()) {
     fmt::print("{}", description.name);
     if (!description.summary.empty()) fmt::print(": {}", description.summary);
@@ -37,7 +37,7 @@ void print_text() {
 
 void run_generators(const GeneratorsCommand& command) {
   for (const std::string& library : command.plugins) load_plugin(library);
-  (command.json ? print_json : print_text)();
+  (command.json ? print_generators_json : print_generators)();
 }
 
 }  // namespace bough::cli

@@ -11,7 +11,7 @@
 namespace bough::cli {
 namespace {
 
-void print_json(const BuildInformation& build) {
+void print_version_json(const BuildInformation& build) {
   const nlohmann::ordered_json object = {
       {"version", build.version},          {"compiler", build.compiler},
       {"build_type", build.build_type},    {"instruction_set", build.instruction_set},
@@ -27,7 +27,7 @@ std::string describe_cuda(const BuildInformation& build) {
                      build.cuda_devices == 1 ? "device" : "devices", uses_cublas() ? "cuBLAS" : "bough's own kernels");
 }
 
-void print_text(const BuildInformation& build) {
+void print_version(const BuildInformation& build) {
   fmt::print("bough {}\n", build.version);
   fmt::print("compiler         {}, {}\n", build.compiler, build.build_type);
   fmt::print("instruction set  {}\n", build.instruction_set);
@@ -37,6 +37,8 @@ void print_text(const BuildInformation& build) {
 
 }  // namespace
 
-void run_version(const VersionCommand& command) { (command.json ? print_json : print_text)(build_information()); }
+void run_version(const VersionCommand& command) {
+  (command.json ? print_version_json : print_version)(build_information());
+}
 
 }  // namespace bough::cli

@@ -16,8 +16,9 @@ endif()
 
 add_library(bough_options INTERFACE)
 # nvcc checks kernels in its own way; see BoughCuda.cmake.
-target_compile_options(bough_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wshadow
-                       -Wnon-virtual-dtor
+target_compile_options(bough_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wnon-virtual-dtor
+                       # Names at the top of joined sources shadow nothing in a build of single ones.
+                       -Wshadow$<$<BOOL:${BOUGH_UNITY}>:=local>
                        # GCC 12 sees overlaps in std::string that are not there (its bug 105329).
                        $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
                        $<$<BOOL:${BOUGH_WERROR}>:-Werror>>)
@@ -29,6 +30,26 @@ if(BOUGH_SANITIZE)
                          -fno-sanitize-recover=all)
   target_link_options(bough_options INTERFACE -fsanitize=${BOUGH_SANITIZE})
 endif()
+
+# bough_join_sources(target): with BOUGH_UNITY the compiler takes several sources of the target at a time, so that it reads
+# the headers they share once: a cold build takes half as long, a build after a change somewhat longer. Left alone are
+# sources that Highway includes once for each instruction set.
+function(bough_join_sources target)
+  if(NOT BOUGH_UNITY)
+    return()
+  endif()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${BOUGH_UNITY_SOURCES})
+  get_target_property(sources ${target} SOURCES)
+  foreach(source IN LISTS sources)
+    get_filename_component(file ${source} ABSOLUTE)
+    if(source MATCHES "[.]cpp$" AND EXISTS ${file})
+      file(STRINGS ${file} per_instruction_set REGEX "foreach_target" LIMIT_COUNT 1)
+      if(per_instruction_set)
+        set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+      endif()
+    endif()
+  endforeach()
+endfunction()
 
 # bough_library(core SOURCES ... PUBLIC ... PRIVATE ...): the library of one folder, exported as bough::core.
 # --no-undefined makes an include against the direction of dependencies fail to link.
@@ -52,6 +73,7 @@ function(bough_library name)
   if(BUILD_SHARED_LIBS AND NOT BOUGH_SANITIZE AND NOT APPLE)
     target_link_options(${target} PRIVATE -Wl,--no-undefined)
   endif()
+  bough_join_sources(${target})
   set_property(GLOBAL APPEND PROPERTY BOUGH_LIBRARIES ${target})
 endfunction()
 

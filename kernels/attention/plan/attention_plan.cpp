@@ -13,8 +13,6 @@
 namespace bough {
 namespace {
 
-std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
-
 constexpr std::int64_t tiles_per_task = 64;
 
 /// Columns and relations of all tiles. Tiles whose relations make them dearer than the row kernel lose their lanes.

@@ -5,8 +5,6 @@
 namespace bough {
 namespace {
 
-std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
-
 /// Columns of one kind, mixed or folded.
 struct Arrangement {
   std::vector<std::array<std::int32_t, lane_groups>> singles, paired;  ///< the same or different for the lane groups

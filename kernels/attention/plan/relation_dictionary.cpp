@@ -5,7 +5,7 @@
 namespace bough {
 namespace {
 
-constexpr std::int32_t block = AttentionPlan::dictionary_block;
+constexpr std::int32_t dictionary_block = AttentionPlan::dictionary_block;
 
 }  // namespace
 
@@ -21,7 +21,7 @@ void RelationDictionary::add(const std::vector<std::vector<std::int32_t>>& runs)
 
 std::vector<std::int32_t> RelationDictionary::relations() const {
   std::vector<std::int32_t> result = relations_;
-  result.resize((result.size() + block - 1) / block * block, 0);
+  result.resize((result.size() + dictionary_block - 1) / dictionary_block * dictionary_block, 0);
   return result;
 }
 
@@ -31,7 +31,8 @@ RelationDictionary::Part RelationDictionary::part(const std::vector<std::vector<
   for (const std::vector<std::int32_t>& run : runs) {
     const std::int32_t place = places_.at(run);
     places.push_back(place);
-    for (std::int32_t b = place / block; b * block < place + static_cast<std::int32_t>(run.size()); ++b) {
+    for (std::int32_t b = place / dictionary_block;
+         b * dictionary_block < place + static_cast<std::int32_t>(run.size()); ++b) {
       part.blocks.push_back(b);
     }
   }
@@ -39,8 +40,8 @@ RelationDictionary::Part RelationDictionary::part(const std::vector<std::vector<
   const auto repeated = std::ranges::unique(part.blocks);
   part.blocks.erase(repeated.begin(), repeated.end());
   for (const std::int32_t place : places) {
-    const auto rank = std::ranges::lower_bound(part.blocks, place / block) - part.blocks.begin();
-    part.places.push_back(static_cast<std::int32_t>(rank) * block + place % block);
+    const auto rank = std::ranges::lower_bound(part.blocks, place / dictionary_block) - part.blocks.begin();
+    part.places.push_back(static_cast<std::int32_t>(rank) * dictionary_block + place % dictionary_block);
   }
   return part;
 }

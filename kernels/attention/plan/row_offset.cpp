@@ -7,8 +7,6 @@
 namespace bough {
 namespace {
 
-std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
-
 constexpr std::int64_t offsets = tile_lanes;
 constexpr std::int64_t most_samples = 4;
 /// One in so many drafted tiles is looked at, so that small graphs are planned quickly.

@@ -7,8 +7,6 @@
 namespace bough {
 namespace {
 
-std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
-
 constexpr std::int64_t rows_per_task = 2048;
 
 /// For each of `rows` the number of its sources that the row before it (in the list) does not have.

@@ -6,8 +6,6 @@
 namespace bough {
 namespace {
 
-std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
-
 /// Sources of one segment tile at most.
 constexpr std::int32_t block_sources = 32;
 /// Rows with fewer edges in each block they touch cannot pay.

@@ -8,8 +8,6 @@
 namespace bough {
 namespace {
 
-std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
-
 constexpr std::int32_t absent = -1;
 /// Folded columns between mixed ones are treated as mixed if they are fewer: the mixed columns that they would
 /// cut in two cost more.

@@ -6,7 +6,6 @@
 namespace bough {
 namespace {
 
-std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
 std::int32_t narrow(std::size_t i) { return static_cast<std::int32_t>(i); }
 
 /// Number of sources that a staged block holds: keys and values of one head and width 64 then take half a megabyte.

@@ -11,7 +11,16 @@ enum class InstructionSet { baseline, avx2, avx512 };
 /// The best one that this machine has and at_best_width compiles for. Asked once.
 InstructionSet instruction_set();
 
-#if defined(__x86_64__) && defined(__GNUC__)
+#if defined(__AVX512F__) && defined(__AVX512CD__) && defined(__AVX512BW__) && defined(__AVX512DQ__) && \
+    defined(__AVX512VL__) && defined(__FMA__) && defined(__GNUC__)
+
+// The program is compiled for a machine that has the widest vectors, so one version of the body is all it needs.
+template <InstructionSet limit = InstructionSet::avx512, typename Body>
+[[gnu::flatten]] void at_best_width(const Body& body) {
+  body();
+}
+
+#elif defined(__x86_64__) && defined(__GNUC__)
 
 template <typename Body>
 [[gnu::target("avx512f,avx512cd,avx512bw,avx512dq,avx512vl,avx2,fma,bmi,bmi2"), gnu::flatten]] void run_avx512(
