@@ -19,18 +19,20 @@
 namespace bough::nn {
 namespace {
 
-constexpr const char* where = "graph self-attention";
+constexpr const char* attention_name = "graph self-attention";
 
 const GraphSelfAttentionOptions& checked(const GraphSelfAttentionOptions& options) {
   if (options.dim < 1 || options.heads < 1 || options.dim % options.heads != 0) {
-    throw ConfigError(
-        where, fmt::format("dim {} must be a multiple of heads {}, both at least 1", options.dim, options.heads));
+    throw ConfigError(attention_name, fmt::format("dim {} must be a multiple of heads {}, both at least 1", options.dim,
+                                                  options.heads));
   }
   if (options.num_relations < 0) {
-    throw ConfigError(where, fmt::format("num_relations must not be negative, it is {}", options.num_relations));
+    throw ConfigError(attention_name,
+                      fmt::format("num_relations must not be negative, it is {}", options.num_relations));
   }
   if (options.soft_span && !(options.initial_span > 0 && options.initial_span < 1)) {
-    throw ConfigError(where, fmt::format("initial_span must be above 0 and below 1, it is {}", options.initial_span));
+    throw ConfigError(attention_name,
+                      fmt::format("initial_span must be above 0 and below 1, it is {}", options.initial_span));
   }
   return options;
 }
@@ -80,12 +82,12 @@ GraphSelfAttention::GraphSelfAttention(const GraphSelfAttentionOptions& options)
 }
 
 Tensor GraphSelfAttention::forward(const Graph& graph, const Tensor& h) const {
-  require_node_rows(where, graph, h);
+  require_node_rows(attention_name, graph, h);
   return forward(std::span(&graph, 1), h, AttentionRows{});
 }
 
 Tensor GraphSelfAttention::forward(const Graph& graph, const Tensor& sources, const Tensor& destinations) const {
-  require_plain(where, graph);
+  require_plain(attention_name, graph);
   return forward(std::span(&graph, 1), sources, destinations);
 }
 
@@ -155,7 +157,7 @@ void GraphSelfAttention::require_relations(std::span<const Graph> graphs) const 
   if (relation_keys.defined() || options_.ignore_relations) return;
   for (const Graph& graph : graphs) {
     if (graph.num_edge_types() < 2) continue;
-    throw ConfigError(where,
+    throw ConfigError(attention_name,
                       fmt::format("the graph has {} relations and the model no table for them; make the options of "
                                   "the model from its graph (for_graph), or set num_relations or ignore_relations",
                                   graph.num_edge_types()));
@@ -163,7 +165,7 @@ void GraphSelfAttention::require_relations(std::span<const Graph> graphs) const 
 }
 
 Tensor GraphSelfAttention::reach() const {
-  if (!options_.soft_span) throw ConfigError(where, "has no soft span: set the option soft_span");
+  if (!options_.soft_span) throw ConfigError(attention_name, "has no soft span: set the option soft_span");
   return sigmoid(span_logits) * static_cast<double>(options_.soft_span->max_span);
 }
 
@@ -177,7 +179,7 @@ Tensor GraphSelfAttention::span_penalty() const { return mean(reach()); }
 Tensor GraphSelfAttention::edge_weights(const Tensor& distances) const {
   if (!options_.soft_span) return {};
   if (!distances.defined()) {
-    throw ConfigError(where,
+    throw ConfigError(attention_name,
                       "a soft span needs the distance of each edge; run the model on make_layer_schedule(graph, ...)");
   }
   // One row for each distance that occurs in such a graph, looked up by the edges.
