@@ -15,6 +15,10 @@ namespace bough {
 /// there), sorted by destination, then source. Errors as AttentionGraphBuilder::build.
 Graph assemble_graph(const AttentionGraph& nodes, bool bipartite, std::int64_t num_relations, const InEdgeRule& rule);
 
+/// Makes attention_form(graph.graph) tell what the parts of the graph say. Called by what makes the graph, before
+/// others see it: all handles share what the first call finds.
+void record_form(const AttentionGraph& graph);
+
 /// A graph whose rows take part in a merge, and how its node and relation ids are rewritten.
 struct RowSource {
   explicit RowSource(Graph from) : graph(std::move(from)) {}

@@ -68,6 +68,20 @@ const char* to_string(NodeKind kind) {
   return "unknown";
 }
 
+AttentionForm attention_form(const Graph& graph) {
+  return *graph.cached<AttentionForm>([] { return AttentionForm::plain; });
+}
+
+void record_form(const AttentionGraph& graph) {
+  const bool fixed = std::ranges::find(graph.kinds, NodeKind::input) != graph.kinds.end();
+  const AttentionForm form = !graph.head_groups.empty() ? AttentionForm::head_groups
+                             : !graph.stages.empty()    ? AttentionForm::stages
+                             : graph.soft_span          ? AttentionForm::soft_span
+                             : fixed                    ? AttentionForm::fixed_nodes
+                                                        : AttentionForm::plain;
+  graph.graph.cached<AttentionForm>([form] { return form; });
+}
+
 double attention_degree(const AttentionGraph& graph) {
   if (graph.tokens.empty()) return 0;
   const auto in_edges_of_tokens = [&](const Graph& edges) {

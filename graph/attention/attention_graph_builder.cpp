@@ -168,9 +168,9 @@ Graph AttentionGraphBuilder::assemble(Part& part) const {
   });
 }
 
-void AttentionGraphBuilder::assemble_all() {
+void AttentionGraphBuilder::assemble_all(AttentionGraph& result) {
   if (division_ == Division::none) {
-    graph_.graph = assemble(parts_.front());
+    result.graph = assemble(parts_.front());
     return;
   }
   std::vector<Graph> graphs;
@@ -179,26 +179,28 @@ void AttentionGraphBuilder::assemble_all() {
     graphs.push_back(assemble(part));
     rows.emplace_back(graphs.back());
   }
-  graph_.graph = assemble_graph(graph_, bipartite_, num_relations_, merge_rows(std::move(rows)));
-  (division_ == Division::stages ? graph_.stages : graph_.head_groups) = std::move(graphs);
+  result.graph = assemble_graph(graph_, bipartite_, num_relations_, merge_rows(std::move(rows)));
+  (division_ == Division::stages ? result.stages : result.head_groups) = std::move(graphs);
 }
 
 AttentionGraph AttentionGraphBuilder::build() {
   try {
-    assemble_all();
-    graph_.relations.reserve(static_cast<std::size_t>(num_relations_));
+    AttentionGraph result = graph_;
+    assemble_all(result);
+    result.relations.reserve(static_cast<std::size_t>(num_relations_));
     for (const RelationGroup& group : relations_) {
-      for (std::int64_t i = 0; i < group.count; ++i) graph_.relations.push_back(group.name(i));
+      for (std::int64_t i = 0; i < group.count; ++i) result.relations.push_back(group.name(i));
     }
-    if (graph_.readout.empty()) {
-      graph_.readout = graph_.root >= 0 ? std::vector<std::int32_t>{graph_.root} : graph_.tokens;
+    if (result.readout.empty()) {
+      result.readout = result.root >= 0 ? std::vector<std::int32_t>{result.root} : result.tokens;
     }
-    graph_.sequences = {{.node_end = num_nodes(),
+    result.sequences = {{.node_end = num_nodes(),
                          .source_end = num_sources(),
                          .token_end = length_,
-                         .readout_end = static_cast<std::int64_t>(graph_.readout.size()),
-                         .root = graph_.root}};
-    return std::move(graph_);
+                         .readout_end = static_cast<std::int64_t>(result.readout.size()),
+                         .root = result.root}};
+    record_form(result);
+    return result;
   } catch (const std::bad_alloc&) {
     throw AllocationError(where, fmt::format("a sequence of {} tokens: the graph does not fit into memory", length_));
   }

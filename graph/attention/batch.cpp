@@ -1,12 +1,16 @@
 #include "bough/graph/batch.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 
 #include "bough/core/errors.h"
 #include "bough/graph/graph_generator.h"
+#include "graph/attention/assembly.h"
 
 namespace bough {
 namespace {
@@ -34,10 +38,15 @@ Graph side_by_side(const std::vector<const AttentionGraph*>& sequences, const Gr
   return batch(graphs);
 }
 
-void require_same_make(const AttentionGraph& one, const AttentionGraph& other) {
-  if (one.head_groups.size() != other.head_groups.size() || one.stages.size() != other.stages.size()) {
-    throw GraphError("build_batch", "graphs of all lengths must have equally many head groups and stages");
-  }
+void require_same_make(const char* where, const AttentionGraph& one, const AttentionGraph& other) {
+  const auto require = [where](bool same, const char* rule) {
+    if (!same) throw GraphError(where, rule);
+  };
+  require(!other.sequences.empty(), "a graph without sequences cannot be in a batch; a single graph has one");
+  require(one.causal == other.causal, "the sequences of a batch are causal all or none");
+  require(one.head_groups.size() == other.head_groups.size() && one.stages.size() == other.stages.size(),
+          "the graphs of a batch must have equally many head groups and stages");
+  require(one.soft_span == other.soft_span, "the graphs of a batch must have the same soft span, or none");
 }
 
 /// Room for everything that one entry for each node, token or sequence needs.
@@ -59,34 +68,71 @@ void reserve(AttentionGraph& batch, const std::vector<const AttentionGraph*>& se
   batch.sequences.reserve(sequences.size());
 }
 
-/// An id means the same in all graphs, but a length may lack some of them.
-void add_names(std::vector<std::string>& names, const std::vector<std::string>& more) {
+/// An id means the same in all graphs, but some may lack it.
+void add_names(const char* where, std::vector<std::string>& names, const std::vector<std::string>& more) {
   names.resize(std::max(names.size(), more.size()));
   for (std::size_t id = 0; id < more.size(); ++id) {
     if (names[id].empty()) names[id] = more[id];
+    if (more[id].empty() || more[id] == names[id]) continue;
+    throw GraphError(where, fmt::format("relation {} is '{}' in one graph and '{}' in another; the graphs of a batch "
+                                        "share one table of relations",
+                                        id, names[id], more[id]));
   }
 }
 
 void append_nodes(AttentionGraph& batch, const AttentionGraph& part) {
-  Sequence place;
-  place.node_begin = static_cast<std::int64_t>(batch.levels.size());
-  place.source_begin =
-      part.graph.is_bipartite() ? static_cast<std::int64_t>(batch.source_kinds.size()) : place.node_begin;
-  place.token_begin = static_cast<std::int64_t>(batch.tokens.size());
-  place.readout_begin = static_cast<std::int64_t>(batch.readout.size());
+  const auto nodes = static_cast<std::int64_t>(batch.levels.size());
+  const std::int64_t sources = part.graph.is_bipartite() ? static_cast<std::int64_t>(batch.source_kinds.size()) : nodes;
+  const std::int64_t tokens = batch.num_tokens();
+  const auto readout = static_cast<std::int64_t>(batch.readout.size());
   append(batch.levels, part.levels);
   append(batch.kinds, part.kinds);
   append(batch.source_kinds, part.source_kinds);
-  append_ids(batch.tokens, part.tokens, place.node_begin);
-  append_ids(batch.readout, part.readout, place.node_begin);
-  append_ranges(batch.covers, part.covers, place.token_begin);
-  append_ranges(batch.source_covers, part.source_covers, place.token_begin);
-  place.node_end = place.node_begin + part.graph.num_dst();
-  place.source_end = place.source_begin + part.graph.num_src();
-  place.token_end = place.token_begin + part.num_tokens();
-  place.readout_end = static_cast<std::int64_t>(batch.readout.size());
-  if (part.root >= 0) place.root = part.root + static_cast<std::int32_t>(place.node_begin);
-  batch.sequences.push_back(place);
+  append_ids(batch.tokens, part.tokens, nodes);
+  append_ids(batch.readout, part.readout, nodes);
+  append_ranges(batch.covers, part.covers, tokens);
+  append_ranges(batch.source_covers, part.source_covers, tokens);
+  for (Sequence sequence : part.sequences) {
+    sequence.node_begin += nodes;
+    sequence.node_end += nodes;
+    sequence.source_begin += sources;
+    sequence.source_end += sources;
+    sequence.token_begin += tokens;
+    sequence.token_end += tokens;
+    sequence.readout_begin += readout;
+    sequence.readout_end += readout;
+    if (sequence.root >= 0) sequence.root += static_cast<std::int32_t>(nodes);
+    batch.sequences.push_back(sequence);
+  }
+}
+
+/// All parts side by side; the same graph may be there any number of times.
+AttentionGraph joined(const char* where, const std::vector<const AttentionGraph*>& parts) {
+  if (parts.empty()) throw GraphError(where, "a batch needs at least one sequence");
+  const AttentionGraph& first = *parts.front();
+  for (const AttentionGraph* part : parts) require_same_make(where, first, *part);
+  if (parts.size() == 1) return first;
+
+  AttentionGraph result;
+  // Before the nodes, because it refuses what is too large for ids.
+  result.graph = side_by_side(parts, [](const AttentionGraph& part) { return part.graph; });
+  for (std::size_t i = 0; i < first.head_groups.size(); ++i) {
+    result.head_groups.push_back(side_by_side(parts, [i](const AttentionGraph& part) { return part.head_groups[i]; }));
+  }
+  for (std::size_t i = 0; i < first.stages.size(); ++i) {
+    result.stages.push_back(side_by_side(parts, [i](const AttentionGraph& part) { return part.stages[i]; }));
+  }
+  reserve(result, parts);
+  for (const AttentionGraph* part : parts) append_nodes(result, *part);
+  std::set<const AttentionGraph*> named;
+  for (const AttentionGraph* part : parts) {
+    if (named.insert(part).second) add_names(where, result.relations, part->relations);
+  }
+  result.root = result.sequences.front().root;
+  result.soft_span = first.soft_span;
+  result.causal = first.causal;
+  record_form(result);
+  return result;
 }
 
 }  // namespace
@@ -99,41 +145,25 @@ AttentionGraph build_batch(const GraphGenerator& generator, std::span<const std:
 }
 
 AttentionGraph build_batch(const GraphGenerator& generator, std::span<const BuildOptions> options) {
-  if (options.empty()) throw GraphError("build_batch", "a batch needs at least one sequence");
   using Key =
       std::tuple<std::int64_t, bool, std::vector<std::int64_t>, std::vector<std::int64_t>, std::optional<std::int64_t>>;
   std::map<Key, AttentionGraph> graphs;
   std::vector<const AttentionGraph*> sequences;
   sequences.reserve(options.size());
   for (const BuildOptions& one : options) {
-    if (one.causal != options.front().causal) {
-      throw GraphError("build_batch", "the sequences of a batch are causal all or none");
-    }
     const auto [entry, added] =
         graphs.try_emplace({one.length, one.causal, one.sentences, one.source_sentences, one.past});
     if (added) entry->second = generator.build(one);
     sequences.push_back(&entry->second);
-    require_same_make(*sequences.front(), *sequences.back());
   }
-  if (sequences.size() == 1) return std::move(graphs.begin()->second);
+  return joined("build_batch", sequences);
+}
 
-  AttentionGraph result;
-  // Before the nodes, because it refuses what is too large for ids.
-  result.graph = side_by_side(sequences, [](const AttentionGraph& part) { return part.graph; });
-  for (std::size_t i = 0; i < sequences.front()->head_groups.size(); ++i) {
-    result.head_groups.push_back(
-        side_by_side(sequences, [i](const AttentionGraph& part) { return part.head_groups[i]; }));
-  }
-  for (std::size_t i = 0; i < sequences.front()->stages.size(); ++i) {
-    result.stages.push_back(side_by_side(sequences, [i](const AttentionGraph& part) { return part.stages[i]; }));
-  }
-  reserve(result, sequences);
-  for (const AttentionGraph* sequence : sequences) append_nodes(result, *sequence);
-  result.root = result.sequences.front().root;
-  for (const auto& [key, graph] : graphs) add_names(result.relations, graph.relations);
-  result.soft_span = sequences.front()->soft_span;
-  result.causal = options.front().causal;
-  return result;
+AttentionGraph batch(std::span<const AttentionGraph> graphs) {
+  std::vector<const AttentionGraph*> parts;
+  parts.reserve(graphs.size());
+  for (const AttentionGraph& graph : graphs) parts.push_back(&graph);
+  return joined("batch", parts);
 }
 
 }  // namespace bough

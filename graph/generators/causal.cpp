@@ -30,6 +30,7 @@ class Causal final : public GraphGenerator {
     restrict(result.graph);
     for (Graph& group : result.head_groups) restrict(group);
     for (Graph& stage : result.stages) restrict(stage);
+    record_form(result);
     return result;
   }
 

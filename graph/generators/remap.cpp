@@ -4,6 +4,7 @@
 
 #include "bough/core/errors.h"
 #include "bough/graph/combinators.h"
+#include "graph/attention/assembly.h"
 #include "graph/generators/patterns.h"
 
 namespace bough {
@@ -48,6 +49,7 @@ class Remap final : public GraphGenerator {
     rename(result.graph);
     for (Graph& group : result.head_groups) rename(group);
     for (Graph& stage : result.stages) rename(stage);
+    record_form(result);
     return result;
   }
 

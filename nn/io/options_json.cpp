@@ -206,8 +206,10 @@ template <FieldsOf<GraphSelfAttentionOptions> T>
 void visit_fields(T& options, auto& visitor) {
   visitor.width("dim", "width of a node; a multiple of heads", options.dim, max_width);
   visitor.integer("heads", "heads of the attention", options.heads, 1, max_width);
-  visitor.integer("num_relations", "rows of the table of relation keys; 0 = relations are ignored",
-                  options.num_relations, 0, max_relations);
+  visitor.integer("num_relations", "rows of the table of relation keys; 0 = none", options.num_relations, 0,
+                  max_relations);
+  visitor.boolean("ignore_relations", "without a table, attend as if the graph had one relation",
+                  options.ignore_relations);
   visitor.choice("scale", "scores are divided by the root of this", options.scale, scales);
   visitor.boolean("bias", "whether the projections have biases", options.bias);
   visitor.number("dropout", "share of the attention weights set to zero", options.dropout, 0, most_dropped);
@@ -224,9 +226,12 @@ void visit_fields(T& options, auto& visitor) {
   visitor.integer("heads", "heads of the attention", options.heads, 1, max_width);
   visitor.optional_width("ffn", "width of the hidden layer of the feed-forward part; default: four times dim",
                          options.feed_forward, max_hidden);
-  visitor.integer("num_relations", "rows of the table of relation keys; 0 = relations are ignored",
-                  options.num_relations, 0, max_relations);
+  visitor.integer("num_relations", "rows of the table of relation keys; 0 = none", options.num_relations, 0,
+                  max_relations);
+  visitor.boolean("ignore_relations", "without a table, attend as if the graph had one relation",
+                  options.ignore_relations);
   visitor.choice("norm", "normalise each sum (post) or what goes into each part (pre)", options.pre_norm, norms);
+  visitor.number("norm_epsilon", "added to the variance by every normalisation", options.norm_epsilon, 0, any_number);
   visitor.choice("activation", "of the feed-forward part", options.activation, activations);
   visitor.boolean("attention_bias", "whether the projections of the attention have biases", options.attention_bias);
   visitor.boolean("bias", "whether the feed-forward part has biases", options.feed_forward_bias);
@@ -240,6 +245,7 @@ void visit_fields(T& options, auto& visitor) {
   visitor.number("output_gain", "of the first weights of each part's last projection", options.output_gain, 0,
                  any_number);
   visitor.span("soft_span", "each head learns how far it reaches", options.soft_span);
+  visitor.number("initial_span", "share of the largest span where heads start", options.initial_span, 0.001, 0.999);
 }
 
 template <FieldsOf<GraphTransformerOptions> T>
@@ -255,7 +261,7 @@ template <FieldsOf<GraphTransformerDecoderOptions> T>
 void visit_fields(T& options, auto& visitor) {
   visitor.integer("layers", "layers of graph attention", options.layers, 1, 10000);
   visit_fields(options.layer, visitor);
-  visitor.integer("num_cross_relations", "rows of the table of relation keys to the encoder; 0 = none",
+  visitor.integer("num_cross_relations", "rows of the table of relation keys to the encoder; 0 or 1 = none",
                   options.num_cross_relations, 0, max_relations);
   visitor.policy(options.activations);
 }

@@ -14,21 +14,24 @@
 #include "bough/ops/graph_attention.h"
 #include "bough/ops/reduce.h"
 #include "bough/ops/rows.h"
+#include "nn/modules/layer_parts.h"
 
 namespace bough::nn {
 namespace {
 
+constexpr const char* attention_name = "graph self-attention";
+
 const GraphSelfAttentionOptions& checked(const GraphSelfAttentionOptions& options) {
   if (options.dim < 1 || options.heads < 1 || options.dim % options.heads != 0) {
-    throw ConfigError("graph self-attention", fmt::format("dim {} must be a multiple of heads {}, both at least 1",
-                                                          options.dim, options.heads));
+    throw ConfigError(attention_name, fmt::format("dim {} must be a multiple of heads {}, both at least 1", options.dim,
+                                                  options.heads));
   }
   if (options.num_relations < 0) {
-    throw ConfigError("graph self-attention",
+    throw ConfigError(attention_name,
                       fmt::format("num_relations must not be negative, it is {}", options.num_relations));
   }
   if (options.soft_span && !(options.initial_span > 0 && options.initial_span < 1)) {
-    throw ConfigError("graph self-attention",
+    throw ConfigError(attention_name,
                       fmt::format("initial_span must be above 0 and below 1, it is {}", options.initial_span));
   }
   return options;
@@ -79,10 +82,12 @@ GraphSelfAttention::GraphSelfAttention(const GraphSelfAttentionOptions& options)
 }
 
 Tensor GraphSelfAttention::forward(const Graph& graph, const Tensor& h) const {
+  require_node_rows(attention_name, graph, h);
   return forward(std::span(&graph, 1), h, AttentionRows{});
 }
 
 Tensor GraphSelfAttention::forward(const Graph& graph, const Tensor& sources, const Tensor& destinations) const {
+  require_plain(attention_name, graph);
   return forward(std::span(&graph, 1), sources, destinations);
 }
 
@@ -128,6 +133,7 @@ Tensor GraphSelfAttention::attend(std::span<const Graph> graphs, Tensor queries,
 
 Tensor GraphSelfAttention::attended(std::span<const Graph> graphs, Tensor queries, Tensor keys, Tensor values,
                                     const Tensor& distances, ActivationPolicy policy) const {
+  require_relations(graphs);
   const std::int64_t head_dim = options_.dim / options_.heads;
   const Shape joined = queries.shape();
   for (Tensor* x : {&queries, &keys, &values}) *x = x->reshape({x->size(0), x->size(1) / head_dim, head_dim});
@@ -147,8 +153,19 @@ Tensor GraphSelfAttention::attended(std::span<const Graph> graphs, Tensor querie
                          inputs);
 }
 
+void GraphSelfAttention::require_relations(std::span<const Graph> graphs) const {
+  if (relation_keys.defined() || options_.ignore_relations) return;
+  for (const Graph& graph : graphs) {
+    if (graph.num_edge_types() < 2) continue;
+    throw ConfigError(attention_name,
+                      fmt::format("the graph has {} relations and the model no table for them; make the options of "
+                                  "the model from its graph (for_graph), or set num_relations or ignore_relations",
+                                  graph.num_edge_types()));
+  }
+}
+
 Tensor GraphSelfAttention::reach() const {
-  if (!options_.soft_span) throw ConfigError("graph self-attention", "has no soft span: set the option soft_span");
+  if (!options_.soft_span) throw ConfigError(attention_name, "has no soft span: set the option soft_span");
   return sigmoid(span_logits) * static_cast<double>(options_.soft_span->max_span);
 }
 
@@ -162,7 +179,7 @@ Tensor GraphSelfAttention::span_penalty() const { return mean(reach()); }
 Tensor GraphSelfAttention::edge_weights(const Tensor& distances) const {
   if (!options_.soft_span) return {};
   if (!distances.defined()) {
-    throw ConfigError("graph self-attention",
+    throw ConfigError(attention_name,
                       "a soft span needs the distance of each edge; run the model on make_layer_schedule(graph, ...)");
   }
   // One row for each distance that occurs in such a graph, looked up by the edges.

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "bough/autograd/autograd.h"
 #include "bough/autograd/recompute.h"
 #include "bough/core/errors.h"
@@ -48,6 +50,17 @@ Tensor run(const GraphTransformerLayer& layer, ActivationPolicy policy, const Pa
       {inputs...});
 }
 
+constexpr const char* options_for_graph = "options for a graph";
+
+void take_relations(std::int64_t num_relations, GraphTransformerLayerOptions& layer) {
+  if (layer.ignore_relations) return;
+  if (layer.num_relations != 0 && layer.num_relations < num_relations) {
+    throw ConfigError(options_for_graph, fmt::format("num_relations is {}, the graph has {}; leave it out",
+                                                     layer.num_relations, num_relations));
+  }
+  layer.num_relations = std::max(layer.num_relations, num_relations);
+}
+
 }  // namespace
 
 ActivationPolicy activation_policy(const GraphTransformerOptions& options, std::int64_t nodes, std::int64_t tokens) {
@@ -58,11 +71,44 @@ ActivationPolicy activation_policy(const GraphTransformerOptions& options, std::
   return large ? ActivationPolicy::recompute_cheap : ActivationPolicy::save_all;
 }
 
+GraphTransformerOptions GraphTransformerOptions::for_graph(const AttentionGraph& graph,
+                                                           GraphTransformerOptions options) {
+  constexpr const char* where = options_for_graph;
+  GraphTransformerLayerOptions& layer = options.layer;
+  take_relations(graph.num_relations(), layer);
+  const std::int64_t stages = std::max<std::int64_t>(1, std::ssize(graph.stages));
+  if (options.stages != 1 && options.stages != stages) {
+    throw ConfigError(where, fmt::format("stages is {}, the graph has {}; leave it out", options.stages, stages));
+  }
+  options.stages = stages;
+  if (layer.soft_span && layer.soft_span != graph.soft_span) {
+    throw ConfigError(where, graph.soft_span ? "soft_span is not that of the graph; leave it out"
+                                             : "soft_span is set, but the graph has none; leave it out");
+  }
+  layer.soft_span = graph.soft_span;
+  const std::int64_t groups = std::max<std::int64_t>(1, std::ssize(graph.head_groups));
+  if (layer.heads % groups != 0) {
+    throw ConfigError(
+        where, fmt::format("heads is {}, which the {} head groups of the graph do not divide", layer.heads, groups));
+  }
+  return options;
+}
+
+GraphTransformerOptions GraphTransformerOptions::for_graph(const GraphGenerator& generator, std::int64_t max_length,
+                                                           GraphTransformerOptions options) {
+  // Relations depend on the length, everything else is the same in short graphs.
+  constexpr std::int64_t short_length = 16;
+  const AttentionGraph graph =
+      generator.build({.length = generator.fixed_length().value_or(std::min(max_length, short_length))});
+  take_relations(generator.num_relations(max_length), options.layer);
+  return for_graph(graph, std::move(options));
+}
+
 GraphTransformerLayer::GraphTransformerLayer(const GraphTransformerLayerOptions& options)
     : attention(attention_options(options, options.num_relations)),
       feed_forward(feed_forward_options(options)),
-      attention_norm({.dim = options.dim}),
-      feed_forward_norm({.dim = options.dim}),
+      attention_norm(norm_options(options)),
+      feed_forward_norm(norm_options(options)),
       dropout_(options.dropout),
       pre_norm_(options.pre_norm) {
   add_module("attention", attention);
@@ -73,6 +119,7 @@ GraphTransformerLayer::GraphTransformerLayer(const GraphTransformerLayerOptions&
 }
 
 Tensor GraphTransformerLayer::forward(const Graph& graph, const Tensor& h, ActivationPolicy policy) const {
+  require_node_rows("graph transformer layer", graph, h);
   return update(std::span(&graph, 1), h, {}, policy);
 }
 
@@ -121,7 +168,7 @@ GraphTransformer::GraphTransformer(const GraphTransformerOptions& options) : opt
     add_parameter("start", start);
   }
   if (options.layer.pre_norm) {
-    final_norm_ = std::make_unique<LayerNorm>(LayerNormOptions{.dim = options.layer.dim});
+    final_norm_ = std::make_unique<LayerNorm>(norm_options(options.layer));
     add_module("final_norm", *final_norm_);
   }
 }
@@ -132,6 +179,7 @@ Tensor GraphTransformer::forward(const Graph& graph, const Tensor& h) const {
                                                        "make_layer_schedule(graph, ...)",
                                                        options_.stages));
   }
+  require_node_rows("graph transformer", graph, h);
   Tensor state = h;
   for (const auto& layer : layers_)
     state = run(*layer, activation_policy(options_, h.size(0), h.size(0)), graph, state);

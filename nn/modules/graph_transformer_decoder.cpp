@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "bough/autograd/recompute.h"
 #include "bough/core/errors.h"
 #include "bough/ops/rows.h"
@@ -40,14 +42,29 @@ Tensor run(ActivationPolicy policy, const F& layer, const std::vector<Tensor>& i
 
 }  // namespace
 
+GraphTransformerDecoderOptions GraphTransformerDecoderOptions::for_graphs(const AttentionGraph& graph,
+                                                                          const Graph& cross,
+                                                                          GraphTransformerDecoderOptions options) {
+  if (!graph.stages.empty() || graph.soft_span) {
+    throw ConfigError(decoder_name, "takes patterns without stages and soft span");
+  }
+  options.layer = GraphTransformerOptions::for_graph(graph, {.layer = options.layer}).layer;
+  if (options.num_cross_relations != 0 && options.num_cross_relations < cross.num_edge_types()) {
+    throw ConfigError(decoder_name, fmt::format("num_cross_relations is {}, the cross graph has {}; leave it out",
+                                                options.num_cross_relations, cross.num_edge_types()));
+  }
+  options.num_cross_relations = std::max(options.num_cross_relations, cross.num_edge_types());
+  return options;
+}
+
 GraphTransformerDecoderLayer::GraphTransformerDecoderLayer(const GraphTransformerLayerOptions& options,
                                                            std::int64_t num_cross_relations)
     : attention(attention_options(checked(options), options.num_relations)),
-      cross_attention(attention_options(options, num_cross_relations)),
+      cross_attention(attention_options(options, num_cross_relations > 1 ? num_cross_relations : 0)),
       feed_forward(feed_forward_options(options)),
-      attention_norm({.dim = options.dim}),
-      cross_attention_norm({.dim = options.dim}),
-      feed_forward_norm({.dim = options.dim}),
+      attention_norm(norm_options(options)),
+      cross_attention_norm(norm_options(options)),
+      feed_forward_norm(norm_options(options)),
       dropout_(options.dropout),
       pre_norm_(options.pre_norm) {
   add_module("attention", attention);
@@ -61,11 +78,7 @@ GraphTransformerDecoderLayer::GraphTransformerDecoderLayer(const GraphTransforme
 
 Tensor GraphTransformerDecoderLayer::forward(const Graph& graph, const Graph& cross, const Tensor& h,
                                              const Tensor& encoded, ActivationPolicy policy) const {
-  if (h.rank() != 2 || h.size(0) != graph.num_dst() || graph.is_bipartite()) {
-    throw ShapeError(decoder_name,
-                     fmt::format("needs one row for each of the {} nodes of a graph that is not bipartite, not {}",
-                                 graph.num_dst(), to_string(h.shape())));
-  }
+  require_node_rows(decoder_name, graph, h);
   return forward(LayerStep{.graphs = {graph}}, cross, h, encoded, {}, policy);
 }
 
@@ -99,7 +112,7 @@ GraphTransformerDecoder::GraphTransformerDecoder(const GraphTransformerDecoderOp
     add_module("layer" + std::to_string(i), *layers_.back());
   }
   if (options.layer.pre_norm) {
-    final_norm_ = std::make_unique<LayerNorm>(LayerNormOptions{.dim = options.layer.dim});
+    final_norm_ = std::make_unique<LayerNorm>(norm_options(options.layer));
     add_module("final_norm", *final_norm_);
   }
 }

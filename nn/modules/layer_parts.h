@@ -8,6 +8,12 @@ namespace bough::nn {
 
 GraphSelfAttentionOptions attention_options(const GraphTransformerLayerOptions& options, std::int64_t num_relations);
 FeedForwardOptions feed_forward_options(const GraphTransformerLayerOptions& options);
+LayerNormOptions norm_options(const GraphTransformerLayerOptions& options);
+
+/// ConfigError for the graph of an attention pattern whose edges alone would give another pattern.
+void require_plain(const char* where, const Graph& graph);
+/// The same; ShapeError unless the graph is not bipartite and h [num_nodes, ...].
+void require_node_rows(const char* where, const Graph& graph, const Tensor& h);
 
 /// function(x) of [N, dim], whose rows must not depend on each other. Under NoGrad it gets a thousand rows at
 /// a time: what is wide inside stays in the cache and out of the peak. With `at_once` it gets all rows: a function that

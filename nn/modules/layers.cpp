@@ -86,17 +86,17 @@ Tensor Dropout::forward(const Tensor& x, ActivationPolicy policy) const {
 }
 
 FeedForward::FeedForward(const FeedForwardOptions& options)
-    : inner_({.in = options.dim, .out = options.hidden, .bias = options.bias, .activation = options.activation}),
-      outer_({.in = options.hidden, .out = options.dim, .bias = options.bias, .gain = options.output_gain}),
+    : inner({.in = options.dim, .out = options.hidden, .bias = options.bias, .activation = options.activation}),
+      outer({.in = options.hidden, .out = options.dim, .bias = options.bias, .gain = options.output_gain}),
       dropout_(options.dropout) {
-  add_module("inner", inner_);
-  add_module("outer", outer_);
+  add_module("inner", inner);
+  add_module("outer", outer);
   add_module("dropout", dropout_);
 }
 
 Tensor FeedForward::forward(const Tensor& x, ActivationPolicy policy) const {
   return in_row_blocks(x, drops(), [this, policy](const Tensor& rows) {
-    return outer_.forward(dropout_.forward(inner_.forward(rows, policy), policy));
+    return outer.forward(dropout_.forward(inner.forward(rows, policy), policy));
   });
 }
 

@@ -23,6 +23,7 @@ namespace {
 
 using nlohmann::json;
 
+/// Pre-norm, unlike in C++, because experiments compare patterns at one learning rate and a short warm-up.
 nn::GraphTransformerOptions default_transformer() {
   return {.layers = 4, .layer = {.dim = 128, .heads = 4, .pre_norm = true, .dropout = 0.1}};
 }
@@ -51,7 +52,7 @@ class CharLmRun : public tasks::TrainingRun {
     return {length,
             settings.train.integer("tokens_per_batch") / length / settings.train.integer("gradient_accumulation")};
   }
-  static EncodedText encoded(const Vocabulary& vocabulary, const std::string& text) {
+  static EncodedText encoded(const CharacterVocabulary& vocabulary, const std::string& text) {
     return std::make_shared<const std::vector<std::int32_t>>(vocabulary.encode(text));
   }
   nn::AuxiliaryLosses auxiliary_losses(tasks::StepPosition at) const;
@@ -66,7 +67,7 @@ class CharLmRun : public tasks::TrainingRun {
   Settings train_;
   WindowShape shape_;
   Device device_;
-  Vocabulary vocabulary_;
+  CharacterVocabulary vocabulary_;
   Seeded seeded_;
   std::unique_ptr<GraphGenerator> generator_;
   TokenGraph graph_;
@@ -80,13 +81,11 @@ CharLmRun::CharLmRun(const tasks::RunSettings& settings, const TextSplits& split
     : train_(settings.train),
       shape_(window_shape(settings)),
       device_(settings.device),
-      vocabulary_(Vocabulary::of({splits.train, splits.valid, splits.test})),
+      vocabulary_(CharacterVocabulary::of({splits.train, splits.valid, splits.test})),
       seeded_(static_cast<std::uint64_t>(settings.train.integer("seed"))),
       generator_(generators().make(settings.graph)),
       graph_(*generator_, shape_.length, shape_.count, settings.model.integer("layers"), device_),
-      model_options_(
-          character_model_options(settings.model, vocabulary_.size(),
-                                  {generator_->num_relations(shape_.length), graph_.stages(), graph_.soft_span()})),
+      model_options_(character_model_options(settings.model, vocabulary_.size(), *generator_, shape_.length)),
       model_(model_options_),
       windows_({encoded(vocabulary_, splits.train), shape_, static_cast<std::uint64_t>(train_.integer("seed")),
                 train_.integer("gradient_accumulation")},
@@ -97,7 +96,7 @@ CharLmRun::CharLmRun(const tasks::RunSettings& settings, const TextSplits& split
 }
 
 tasks::RunFacts CharLmRun::facts() const {
-  const auto& layer = model_options_.layer;
+  const auto& layer = model_options_.transformer.layer;
   const double dim = static_cast<double>(layer.dim), hidden = static_cast<double>(layer.feed_forward);
   const double nodes = static_cast<double>(graph_.computed_nodes());
   const double edges = static_cast<double>(graph_.followed_edges());
@@ -108,10 +107,10 @@ tasks::RunFacts CharLmRun::facts() const {
   // Kept for backward, in floats: about eight vectors of a node's width and the hidden layer twice, or few of these,
   // and scores and their gradient. Every parameter has a gradient and two moments.
   const auto policy =
-      nn::activation_policy(transformer_options(model_options_), graph_.num_nodes() * shape_.count, shape_.tokens());
+      nn::activation_policy(model_options_.transformer, graph_.num_nodes() * shape_.count, shape_.tokens());
   const bool few = policy == nn::ActivationPolicy::recompute_cheap;
   const bool checkpointed = policy == nn::ActivationPolicy::checkpoint_layers;
-  const double layers_at_once = checkpointed ? 1.0 / static_cast<double>(model_options_.layers) : 1;
+  const double layers_at_once = checkpointed ? 1.0 / static_cast<double>(model_options_.transformer.layers) : 1;
   const double activations =
       nodes * dim + layers_at_once * nodes * (few ? 5 * dim : 7 * dim + 2 * hidden) + 2 * tokens * vocabulary;
   const auto parameters = model_.parameter_count();
@@ -137,12 +136,12 @@ tasks::Batch CharLmRun::batch(std::int64_t step, std::int64_t part) {
 Tensor CharLmRun::loss(const tasks::Batch& batch, tasks::StepPosition at) {
   const Tensor loss = prediction_loss(batch, at);
   const double weight = train_.number("span_weight");
-  if (!model_options_.layer.soft_span || weight == 0) return loss;
+  if (!model_options_.transformer.layer.soft_span || weight == 0) return loss;
   return loss + model_.transformer().span_penalty() * weight;
 }
 
 nn::AuxiliaryLosses CharLmRun::auxiliary_losses(tasks::StepPosition at) const {
-  return nn::AuxiliaryLosses({.layers = model_options_.layers,
+  return nn::AuxiliaryLosses({.layers = model_options_.transformer.layers,
                               .steps = at.steps,
                               .weight = train_.number("auxiliary_weight"),
                               .until = train_.number("auxiliary_until")});
@@ -163,8 +162,8 @@ Tensor CharLmRun::prediction_loss(const tasks::Batch& batch, tasks::StepPosition
 json CharLmRun::evaluate(tasks::Split split) {
   if (split == tasks::Split::valid) return {{"bpc", bits_per_character(valid_)}};
   json metrics = {{"bpc", bits_per_character(test_)}};
-  if (!model_options_.layer.soft_span) return metrics;
-  for (std::int64_t layer = 0; layer < model_options_.layers; ++layer) {
+  if (!model_options_.transformer.layer.soft_span) return metrics;
+  for (std::int64_t layer = 0; layer < model_options_.transformer.layers; ++layer) {
     metrics["spans"].push_back(model_.transformer().layer(layer).attention.spans());
   }
   return metrics;
@@ -228,9 +227,10 @@ class CharLmTask : public tasks::Task {
 
   std::vector<Parameter> model_parameters() const override {
     std::vector<Parameter> parameters = nn::parameters_of(default_transformer());
-    // The graph decides the first three; the others follow from the rest.
+    // The graph decides the first four; the others follow from the rest.
     std::erase_if(parameters, [](const Parameter& parameter) {
-      const std::set<std::string> decided{"num_relations", "stages", "soft_span", "trained_start", "output_gain"};
+      const std::set<std::string> decided{"num_relations", "ignore_relations", "stages",
+                                          "soft_span",     "trained_start",    "output_gain"};
       return decided.contains(parameter.name);
     });
     parameters.push_back(boolean_parameter("tied", "the output projection is the embedding", true));
@@ -300,19 +300,16 @@ const tasks::Task& char_lm_task() {
   return task;
 }
 
-CharacterModelOptions character_model_options(const Settings& model, std::int64_t vocabulary, const GraphShape& graph) {
+CharacterModelOptions character_model_options(const Settings& model, std::int64_t vocabulary,
+                                              const GraphGenerator& generator, std::int64_t length) {
   nn::GraphTransformerOptions options = default_transformer();
   nn::read_options(model, options);
-  options.layer.num_relations = graph.num_relations;
-  options.layer.soft_span = graph.soft_span;
+  options = nn::GraphTransformerOptions::for_graph(generator, length, options);
   if (options.layer.pre_norm) options.layer.output_gain = 1 / std::sqrt(2.0 * static_cast<double>(options.layers));
   return {.vocabulary = vocabulary,
-          .layers = options.layers,
-          .layer = options.layer,
-          .stages = graph.stages,
+          .transformer = options,
           .input_scale = model.number("input_scale"),
-          .tied = model.boolean("tied"),
-          .activations = options.activations};
+          .tied = model.boolean("tied")};
 }
 
 std::string to_hexadecimal(const std::string& bytes) {

@@ -1,4 +1,4 @@
-#include "tasks/language_model/generate.h"
+#include "bough/tasks/generate.h"
 
 #include <fmt/format.h>
 
@@ -11,44 +11,9 @@
 #include "bough/core/random.h"
 #include "bough/nn/checkpoint.h"
 #include "tasks/language_model/char_lm.h"
-#include "tasks/language_model/incremental_decoder.h"
 
 namespace bough {
 namespace {
-
-/// A trained model with what it needs to read and write text.
-struct TrainedModel {
-  Vocabulary vocabulary;
-  std::unique_ptr<GraphGenerator> generator;
-  std::int64_t length;
-  std::unique_ptr<CharacterModel> model;
-};
-
-TrainedModel load(const std::string& path, Device device) {
-  const std::map<std::string, std::string> notes = nn::load_tensors(path).metadata;
-  const auto note = [&](const char* name) -> const std::string& {
-    const auto found = notes.find(name);
-    if (found != notes.end()) return found->second;
-    throw IoError("generate",
-                  fmt::format("'{}' is no checkpoint of a character language model: it has no {}", path, name));
-  };
-  const nlohmann::json config = parse_json(note("config"), path);
-  const Settings task("task", config.at("task"));
-  TrainedModel trained{.vocabulary = Vocabulary(from_hexadecimal(note(vocabulary_note))),
-                       .generator = generators().make(config.at("graph")),
-                       .length = task.integer("length"),
-                       .model = nullptr};
-  const AttentionGraph graph = window_graph(*trained.generator, trained.length);
-  trained.model = std::make_unique<CharacterModel>(
-      character_model_options(Settings("model", config.at("model")), trained.vocabulary.size(),
-                              {.num_relations = trained.generator->num_relations(trained.length),
-                               .stages = std::max<std::int64_t>(1, std::ssize(graph.stages)),
-                               .soft_span = graph.soft_span}));
-  nn::load_checkpoint(path, *trained.model);
-  trained.model->to(device);
-  trained.model->eval();
-  return trained;
-}
 
 std::int64_t choose(const std::vector<double>& scores, double temperature, const RandomStream& random) {
   const auto best = std::ranges::max_element(scores);
@@ -67,17 +32,39 @@ std::int64_t choose(const std::vector<double>& scores, double temperature, const
 
 }  // namespace
 
+TrainedCharacterModel load_character_model(const std::string& path, Device device) {
+  const std::map<std::string, std::string> notes = nn::load_tensors(path).metadata;
+  const auto note = [&](const char* name) -> const std::string& {
+    const auto found = notes.find(name);
+    if (found != notes.end()) return found->second;
+    throw IoError("generate",
+                  fmt::format("'{}' is no checkpoint of a character language model: it has no {}", path, name));
+  };
+  const nlohmann::json config = parse_json(note("config"), path);
+  const Settings task("task", config.at("task"));
+  TrainedCharacterModel trained{.vocabulary = CharacterVocabulary(from_hexadecimal(note(vocabulary_note))),
+                                .generator = generators().make(config.at("graph")),
+                                .length = task.integer("length"),
+                                .model = nullptr};
+  trained.model = std::make_unique<CharacterModel>(character_model_options(
+      Settings("model", config.at("model")), trained.vocabulary.size(), *trained.generator, trained.length));
+  nn::load_checkpoint(path, *trained.model);
+  trained.model->to(device);
+  trained.model->eval();
+  return trained;
+}
+
 std::string generate_text(const std::string& checkpoint, const GenerateOptions& options) {
   if (!(options.temperature >= 0) || std::isinf(options.temperature)) {
     throw ConfigError("generate", fmt::format("the temperature must be at least 0, not {}", options.temperature));
   }
-  const TrainedModel trained = load(checkpoint, options.device);
+  const TrainedCharacterModel trained = load_character_model(checkpoint, options.device);
   const std::string& known = trained.vocabulary.bytes();
   const std::string prompt = !options.prompt.empty()                 ? options.prompt
                              : known.find('\n') != std::string::npos ? "\n"
                                                                      : known.substr(0, 1);
   std::vector<std::int32_t> text = trained.vocabulary.encode(prompt);
-  IncrementalDecoder decoder(*trained.model, *trained.generator, trained.length);
+  CharacterDecoder decoder(*trained.model, *trained.generator, trained.length);
 
   Tensor scores;
   const auto read_from = [&](std::size_t begin) {

@@ -1,4 +1,4 @@
-#include "tasks/language_model/token_graph.h"
+#include "bough/tasks/token_graph.h"
 
 #include <fmt/format.h>
 

@@ -2,8 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bough/core/random.h"
-#include "tasks/language_model/generate.h"
-#include "tasks/language_model/incremental_decoder.h"
+#include "bough/tasks/generate.h"
 #include "tasks/runner/run_sweep.h"
 #include "tests/cuda/same_as_cpu.h"
 #include "tests/support/files.h"
@@ -20,17 +19,14 @@ class GpuGeneration : public test::GpuTest {};
 Tensor decoded(const GraphGenerator& generator, Device device) {
   constexpr std::int64_t length = 9, layers = 2;
   manual_seed(3);
-  CharacterModel model({.vocabulary = 7,
-                        .layers = layers,
-                        .layer = {.dim = 8,
-                                  .heads = 2,
-                                  .feed_forward = 12,
-                                  .num_relations = generator.num_relations(length),
-                                  .pre_norm = true,
-                                  .soft_span = generator.build({.length = length, .causal = true}).soft_span}});
+  CharacterModel model(
+      {.vocabulary = 7,
+       .transformer = nn::GraphTransformerOptions::for_graph(
+           generator, length,
+           {.layers = layers, .layer = {.dim = 8, .heads = 2, .feed_forward = 12, .pre_norm = true}})});
   model.to(device);
   model.eval();
-  IncrementalDecoder decoder(model, generator, length);
+  CharacterDecoder decoder(model, generator, length);
   std::vector<float> scores;
   for (std::int32_t i = 0; i < length; ++i) {
     const Tensor next = decoder.read((i * i + 3) % 7);

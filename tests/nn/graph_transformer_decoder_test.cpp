@@ -145,7 +145,7 @@ TEST_P(DecoderOnLayerSchedule, EqualsAllNodesComputedThePlainWay) {
     const Tensor pruned = model.forward(schedule, cross, tokens, encoded);
     sum(square(pruned)).backward();
     const std::vector<Tensor> gradients{tokens.grad().clone(), encoded.grad().clone(),
-                                        model.layer(0).cross_attention.relation_keys.grad().clone()};
+                                        model.layer(0).cross_attention.key.weight.grad().clone()};
     model.clear_grad();
     tokens.clear_grad();
     encoded.clear_grad();
@@ -161,7 +161,7 @@ TEST_P(DecoderOnLayerSchedule, EqualsAllNodesComputedThePlainWay) {
     sum(square(whole)).backward();
     test::expect_close(gradients[0], tokens.grad(), test::Tolerance{1e-3, 1e-3});
     test::expect_close(gradients[1], encoded.grad(), test::Tolerance{1e-3, 1e-3});
-    test::expect_close(gradients[2], model.layer(0).cross_attention.relation_keys.grad(), test::Tolerance{1e-3, 1e-3});
+    test::expect_close(gradients[2], model.layer(0).cross_attention.key.weight.grad(), test::Tolerance{1e-3, 1e-3});
   }
 }
 
@@ -199,7 +199,8 @@ TEST(GraphTransformerDecoder, LearnsToCopyWhatTheEncoderHas) {
   const Graph cross = token_cross(graph, graph);
   GraphTransformerDecoder model(
       {.layers = 1,
-       .layer = {.dim = 16, .heads = 4, .feed_forward = 32, .num_relations = graph.num_relations(), .pre_norm = true}});
+       .layer = {.dim = 16, .heads = 4, .feed_forward = 32, .num_relations = graph.num_relations(), .pre_norm = true},
+       .num_cross_relations = 2});
   Adam optimizer(model.named_parameters(), {.learning_rate = 1e-2});
   const Tensor positions = sinusoidal_positions(graph.graph.num_nodes(), 16);
   const Tensor tokens = index_tensor(graph.tokens);

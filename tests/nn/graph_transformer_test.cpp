@@ -34,7 +34,7 @@ AttentionGraph bpt(std::int64_t length, bool causal, int k = 2) {
 TEST(GraphSelfAttention, OnAFullGraphIsPlainMultiHeadAttention) {
   manual_seed(1);
   constexpr std::int64_t n = 13, dim = 24, heads = 3, width = dim / heads;
-  GraphSelfAttention attention({.dim = dim, .heads = heads, .bias = true});
+  GraphSelfAttention attention({.dim = dim, .heads = heads, .ignore_relations = true, .bias = true});
   const Tensor h = random_tensor({n, dim}, DType::float32, 5);
   const Graph full = generators().make("full", {})->build({.length = n, .causal = false}).graph;
   const auto split = [&](const Tensor& x) { return transpose(x.reshape({n, heads, width}), 0, 1); };
@@ -50,7 +50,7 @@ TEST(GraphSelfAttention, ScalesByTheHeadOrByTheModel) {
   const Tensor h = random_tensor({graph.num_nodes(), 16}, DType::float32, 5);
   const auto run = [&](GraphSelfAttentionOptions::Scale scale, double factor) {
     manual_seed(3);
-    GraphSelfAttention attention({.dim = 16, .heads = 4, .scale = scale});
+    GraphSelfAttention attention({.dim = 16, .heads = 4, .ignore_relations = true, .scale = scale});
     const NoGrad no_grad;
     attention.query.weight.assign((attention.query.weight * factor).detach());
     return attention.forward(graph, h);

@@ -66,15 +66,10 @@ const std::vector<Pattern>& patterns() {
 }
 
 GraphTransformerOptions model_options(const AttentionGraph& graph, bool pre_norm = true) {
-  return {.layers = layers,
-          .layer = {.dim = dim,
-                    .heads = 4,
-                    .feed_forward = 24,
-                    .num_relations = graph.num_relations(),
-                    .pre_norm = pre_norm,
-                    .soft_span = graph.soft_span},
-          .stages = std::max<std::int64_t>(1, static_cast<std::int64_t>(graph.stages.size())),
-          .trained_start = true};
+  return GraphTransformerOptions::for_graph(
+      graph, {.layers = layers,
+              .layer = {.dim = dim, .heads = 4, .feed_forward = 24, .pre_norm = pre_norm},
+              .trained_start = true});
 }
 
 /// All nodes in every step, by the definition: what has no in-edges in a stage, and inputs, keep their values.

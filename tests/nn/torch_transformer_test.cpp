@@ -22,6 +22,7 @@ class TorchTransformer : public testing::TestWithParam<bool> {
     return {.dim = torch.at("input").size(1),
             .heads = heads,
             .feed_forward = torch.at("layers.0.linear1.bias").size(0),
+            .ignore_relations = true,
             .pre_norm = GetParam(),
             .attention_bias = true};
   }

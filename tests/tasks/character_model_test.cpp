@@ -1,4 +1,4 @@
-#include "tasks/language_model/character_model.h"
+#include "bough/tasks/character_model.h"
 
 #include <gtest/gtest.h>
 
@@ -15,8 +15,9 @@ namespace {
 
 CharacterModelOptions small(std::int64_t relations) {
   return {.vocabulary = 7,
-          .layers = 3,
-          .layer = {.dim = 16, .heads = 2, .feed_forward = 24, .num_relations = relations, .pre_norm = true}};
+          .transformer = {
+              .layers = 3,
+              .layer = {.dim = 16, .heads = 2, .feed_forward = 24, .num_relations = relations, .pre_norm = true}}};
 }
 
 std::vector<std::int32_t> some_characters(std::size_t count) {

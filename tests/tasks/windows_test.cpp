@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "bough/core/errors.h"
-#include "tasks/language_model/vocabulary.h"
+#include "bough/tasks/character_vocabulary.h"
 
 namespace bough {
 namespace {
@@ -79,15 +79,15 @@ TEST(TrainingWindows, RefuseATextThatIsNotLongerThanAWindow) {
   EXPECT_THROW(EvaluationWindows(counting(8), {.length = 8, .count = 1}), ConfigError);
 }
 
-TEST(Vocabulary, NumbersTheBytesThatOccurAndRefusesOthers) {
+TEST(CharacterVocabulary, NumbersTheBytesThatOccurAndRefusesOthers) {
   const std::string odd("\xff\0b", 3);
-  const Vocabulary vocabulary = Vocabulary::of({"abba", odd, ""});
+  const CharacterVocabulary vocabulary = CharacterVocabulary::of({"abba", odd, ""});
   EXPECT_EQ(vocabulary.size(), 4);
   EXPECT_EQ(vocabulary.encode("ab"), (std::vector<std::int32_t>{1, 2}));
   EXPECT_EQ(vocabulary.encode(odd), (std::vector<std::int32_t>{3, 0, 2}));
   EXPECT_EQ(vocabulary.byte(3), '\xff');
   EXPECT_THROW(vocabulary.encode("abc"), ConfigError);
-  EXPECT_THROW(Vocabulary(""), ConfigError);
+  EXPECT_THROW(CharacterVocabulary(""), ConfigError);
 }
 
 }  // namespace

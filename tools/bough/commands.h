@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tasks/language_model/generate.h"
+#include "bough/tasks/generate.h"
 #include "tools/bench/benchmark.h"
 
 /// What each command of the program does with its options; command_line.cpp says how they are given. A command prints

@@ -1,4 +1,4 @@
-#include "tasks/language_model/generate.h"
+#include "bough/tasks/generate.h"
 
 #include <fmt/format.h>
 

@@ -65,8 +65,10 @@ struct AttentionGraph {
   std::vector<TokenRange> covers;         ///< tokens each node stands for, as positions in `tokens`
   std::vector<NodeKind> source_kinds;     ///< of each source node of a bipartite graph; else empty
   std::vector<TokenRange> source_covers;  ///< of each source node of a bipartite graph; else empty
-  std::vector<std::int32_t> readout;  ///< nodes to read for one vector a sequence: the root, else block nodes or tokens
-  std::vector<Sequence> sequences;    ///< one, or one for each sequence of a batch
+  /// Nodes that sum up each sequence, for one vector a sequence: its root, else block nodes or tokens to take the mean
+  /// of. Models read out the tokens unless told to read these: make_layer_schedule(graph, {.readout = graph.readout}).
+  std::vector<std::int32_t> readout;
+  std::vector<Sequence> sequences;  ///< one, or one for each sequence of a batch
 
   /// If not empty, the heads are divided into as many equal groups, and group g uses head_groups[g] instead of graph,
   /// which is the union of them.
@@ -84,6 +86,19 @@ struct AttentionGraph {
   /// AttentionGraphBuilder builds has passed.
   void validate() const;
 };
+
+/// What a layer has to know beside AttentionGraph::graph to attend as the pattern means it.
+enum class AttentionForm : std::uint8_t {
+  plain,        ///< nothing: the graph says it all
+  head_groups,  ///< which edges each group of heads follows
+  stages,       ///< which edges each stage follows
+  soft_span,    ///< the distance of each edge, for the reach that heads learn
+  fixed_nodes,  ///< which nodes are read and never updated
+};
+
+/// Of the graph of an AttentionGraph that a builder, a combinator or batch made; the first that applies. Plain for any
+/// other graph. Layers refuse a graph that is not plain, because the edges alone would give another pattern.
+AttentionForm attention_form(const Graph& graph);
 
 /// Mean number of in-edges of token nodes: how much a token attends to. Head groups count as their mean, since each
 /// head sees one of them.

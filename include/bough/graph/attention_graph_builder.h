@@ -115,15 +115,18 @@ class AttentionGraphBuilder {
   void start_head_group();
   void start_stage();
 
-  /// The node that sums up the sequence; also what is read out unless said otherwise.
+  /// The node that sums up the sequence. AttentionGraph::readout, the nodes to read where one vector a sequence is
+  /// wanted, is the root, or the tokens of a graph without one, unless set_readout says otherwise.
   void set_root(std::int32_t node);
   void set_readout(std::vector<std::int32_t> nodes);
   void set_soft_span(SoftSpan span) { graph_.soft_span = span; }
 
-  /// The finished graph; the builder is spent. GraphError naming the edge if an id or relation is out of range, an edge
+  /// The graph of what was added so far. The builder stays as it is: built again it gives an equal graph, and what is
+  /// added in between is in the next one. GraphError naming the edge if an id or relation is out of range, an edge
   /// occurs twice, a rule changes its mind, or, for a causal graph, an edge comes from a node that covers a later token
   /// than its destination does. GraphError above 2^31-1 edges, AllocationError if memory does not suffice.
-  /// Time O(nodes + edges), sorting only rows whose sources do not ascend; memory: the result.
+  /// Time O(nodes + edges), sorting only rows whose sources do not ascend; memory: the result, and the builder's own
+  /// lists of nodes.
   AttentionGraph build();
 
  private:
@@ -154,7 +157,7 @@ class AttentionGraphBuilder {
   void start_part(Division division);
   std::int64_t num_sources() const;
   Graph assemble(Part& part) const;
-  void assemble_all();
+  void assemble_all(AttentionGraph& result);
 
   std::int32_t length_ = 0;
   bool causal_ = false;
@@ -162,7 +165,7 @@ class AttentionGraphBuilder {
   Division division_ = Division::none;
   std::int32_t num_relations_ = 0;
   std::vector<RelationGroup> relations_;
-  AttentionGraph graph_;
+  AttentionGraph graph_;  ///< the nodes; build adds edges and names to a copy
   std::vector<Part> parts_ = std::vector<Part>(1);
 };
 

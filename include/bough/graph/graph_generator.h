@@ -165,7 +165,7 @@ GraphRequest read_graph_request(const nlohmann::json& specification, const Gener
 
 /// One graph of disjoint sequences, in the given order; each different length is built once and then pasted, so the
 /// number of allocations grows with the different lengths, not with the sequences. O(nodes + edges).
-/// Positions (AttentionGraph::covers) count through the batch.
+/// Positions (AttentionGraph::covers) count through the batch. Graphs that exist already: see batch.
 AttentionGraph build_batch(const GraphGenerator& generator, std::span<const std::int64_t> lengths, bool causal);
 /// The same for options that differ in more than the length.
 AttentionGraph build_batch(const GraphGenerator& generator, std::span<const BuildOptions> options);

@@ -15,7 +15,8 @@ struct GraphSelfAttentionOptions {
 
   std::int64_t dim = 0;
   std::int64_t heads = 1;          ///< divides dim
-  std::int64_t num_relations = 0;  ///< at least the graph's edge types; 0 = relations are ignored
+  std::int64_t num_relations = 0;  ///< rows of the table: at least the graph's edge types; 0 = no table
+  bool ignore_relations = false;   ///< without a table: attend on graphs of several relations as if these were one
   Scale scale = Scale::head_dim;
   bool bias = false;                       ///< of the four projections
   double dropout = 0;                      ///< on the attention weights, in training only
@@ -36,12 +37,15 @@ struct AttentionRows {
 /// all heads share; the heads are joined by a last projection.
 ///
 /// Scores are q.(k + r) / sqrt(d_k). A node without in-edges gets the projection of zeros. Relation ids are the graph's
-/// edge types; a table larger than the graph needs is fine, so one module serves every shorter sequence.
+/// edge types; a table larger than the graph needs is fine, so one module serves every shorter sequence. ConfigError
+/// without a table where the graph has several relations, unless these are to be ignored: most patterns know positions
+/// by them alone.
 class GraphSelfAttention : public Module {
  public:
   explicit GraphSelfAttention(const GraphSelfAttentionOptions& options);
 
-  /// h [num_nodes, dim] -> [num_nodes, dim].
+  /// h [num_nodes, dim] -> [num_nodes, dim]; a row for every node, tokens and others. ConfigError for the graph of an
+  /// attention pattern that its edges alone do not describe (see AttentionForm).
   Tensor forward(const Graph& graph, const Tensor& h) const;
   /// Sources and destinations apart, for bipartite graphs: [num_src, dim], [num_dst, dim] -> [num_dst, dim]. Queries
   /// are computed for destinations only.
@@ -75,6 +79,7 @@ class GraphSelfAttention : public Module {
   /// Heads of the queries [num_dst, heads * head_dim], joined again but not projected.
   Tensor attended(std::span<const Graph> graphs, Tensor queries, Tensor keys, Tensor values, const Tensor& distances,
                   ActivationPolicy policy = ActivationPolicy::save_all) const;
+  void require_relations(std::span<const Graph> graphs) const;
   /// How many heads forward should compute together.
   std::int64_t heads_at_once(std::span<const Graph> graphs, const Tensor& nodes) const;
   /// z of each head, [heads].

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "bough/core/parallel.h"
+#include "bough/graph/graph_generator.h"
 #include "bough/nn/activation_policy.h"
 #include "bough/nn/graph_self_attention.h"
 #include "bough/nn/layer_schedule.h"
@@ -15,9 +16,13 @@ namespace bough::nn {
 struct GraphTransformerLayerOptions {
   std::int64_t dim = 0;
   std::int64_t heads = 1;
-  std::int64_t feed_forward = 0;  ///< width of the hidden layer
-  std::int64_t num_relations = 0;
-  bool pre_norm = false;  ///< normalise what goes into each part instead of each sum
+  std::int64_t feed_forward = 0;   ///< width of the hidden layer
+  std::int64_t num_relations = 0;  ///< as in GraphSelfAttentionOptions; for_graph sets it
+  bool ignore_relations = false;   ///< as in GraphSelfAttentionOptions
+  /// Normalise what goes into each part instead of each sum. Off, as the paper and torch have it; experiments in JSON
+  /// have it on unless they say "norm": "post", because they have a short warm-up, which suffices for pre-norm layers.
+  bool pre_norm = false;
+  double norm_epsilon = 1e-5;  ///< added to the variance by every normalisation
   Activation activation = Activation::relu;
   bool attention_bias = false;
   bool feed_forward_bias = true;
@@ -26,7 +31,8 @@ struct GraphTransformerLayerOptions {
   GraphSelfAttentionOptions::Scale scale = GraphSelfAttentionOptions::Scale::head_dim;
   double relation_deviation = 0.1;
   double output_gain = 1;  ///< of the last projection of each part; 1 / sqrt(2 layers) keeps deep sums level
-  std::optional<SoftSpan> soft_span = {};  ///< of graphs whose heads learn how far they reach
+  std::optional<SoftSpan> soft_span = {};  ///< of graphs whose heads learn how far they reach; for_graph sets it
+  double initial_span = 0.25;              ///< share of the largest span where heads start, above 0 and below 1
 };
 
 /// One layer: Z = norm(H + attention(H)), H' = norm(Z + feed_forward(Z)), as the paper has it; or, with pre_norm,
@@ -61,9 +67,22 @@ class GraphTransformerLayer : public Module {
 struct GraphTransformerOptions {
   std::int64_t layers = 1;
   GraphTransformerLayerOptions layer = {};
-  std::int64_t stages = 1;     ///< of the graph: each has its own parameters in every layer
+  std::int64_t stages = 1;     ///< of the graph: each has its own parameters in every layer; for_graph sets it
   bool trained_start = false;  ///< nodes that are no tokens start from a trained vector instead of zeros
   ActivationPolicy activations = ActivationPolicy::automatic;
+
+  /// The options with what the graph decides: relations, stages, soft span.
+  ///
+  ///     GraphTransformer model(GraphTransformerOptions::for_graph(
+  ///         graph, {.layers = 4, .layer = {.dim = 128, .heads = 4, .feed_forward = 512}}));
+  ///
+  /// A larger num_relations than the graph's is kept, for graphs of longer sequences. ConfigError if the options say
+  /// something else than the graph: fewer relations, other stages, another soft span, heads that its head groups do not
+  /// divide.
+  static GraphTransformerOptions for_graph(const AttentionGraph& graph, GraphTransformerOptions options);
+  /// The same for the graphs of a generator of up to max_length tokens. Builds a short one.
+  static GraphTransformerOptions for_graph(const GraphGenerator& generator, std::int64_t max_length,
+                                           GraphTransformerOptions options);
 };
 
 /// What a layer does that updates so many nodes, in a model over so many tokens: options.activations, with automatic
@@ -88,11 +107,13 @@ class GraphTransformer : public Module {
  public:
   explicit GraphTransformer(const GraphTransformerOptions& options);
 
-  /// h [num_nodes, dim] -> [num_nodes, dim]; all nodes. ConfigError for a model of several stages.
+  /// h [num_nodes, dim] -> [num_nodes, dim]; all nodes, tokens and others. ConfigError for a model of several stages
+  /// and for the graph of an attention pattern that its edges alone do not describe (see AttentionForm).
   Tensor forward(const Graph& graph, const Tensor& h) const;
-  /// Any attention graph: token inputs [num_tokens, dim] -> the read-out nodes. Head groups, stages, memory and learned
-  /// spans are as the graph has them; other nodes start from zeros or the trained start. Equal, to rounding, to
-  /// computing all nodes. ConfigError if layers, stages or soft span are not those of the model.
+  /// Any attention graph: token inputs [num_tokens, dim] -> the read-out nodes, which are the tokens unless the
+  /// schedule was made for others. Head groups, stages, memory and learned spans are as the graph has them; other nodes
+  /// start from zeros or the trained start. Equal, to rounding, to computing all nodes. ConfigError if layers, stages
+  /// or soft span are not those of the model.
   Tensor forward(const LayerSchedule& schedule, const Tensor& tokens, const ForwardOptions& options = {}) const;
 
   /// Mean over the layers of GraphSelfAttention::span_penalty.

@@ -12,7 +12,8 @@ namespace bough::nn {
 /// The encoder's output is read as it is given, without a norm.
 class GraphTransformerDecoderLayer : public Module {
  public:
-  /// options.num_relations are those of the self-attention graph; cross-attention has its own table.
+  /// options.num_relations are those of the self-attention graph; cross-attention has its own table, from two relations
+  /// on: a single one adds the same to all scores of a node, so its key would never change a result.
   explicit GraphTransformerDecoderLayer(const GraphTransformerLayerOptions& options,
                                         std::int64_t num_cross_relations = 0);
 
@@ -39,6 +40,11 @@ struct GraphTransformerDecoderOptions {
   GraphTransformerLayerOptions layer = {};
   std::int64_t num_cross_relations = 0;
   ActivationPolicy activations = ActivationPolicy::automatic;  ///< automatic means save_all here
+
+  /// The options with the relations of both graphs, as GraphTransformerOptions::for_graph. ConfigError for a graph with
+  /// stages or a soft span, which the decoder does not run on.
+  static GraphTransformerDecoderOptions for_graphs(const AttentionGraph& graph, const Graph& cross,
+                                                   GraphTransformerDecoderOptions options);
 };
 
 /// A stack of decoder layers over one pair of graphs; with pre_norm a last normalisation follows.

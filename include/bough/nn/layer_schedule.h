@@ -42,8 +42,12 @@ struct LayerSchedule {
 
 struct LayerScheduleOptions {
   std::int64_t layers = 1;
-  IdArray readout = {};                     ///< nodes in the order wanted; default: the tokens
-  std::optional<std::int64_t> memory = {};  ///< tokens of each sequence to remember; default: as many as it reads
+  /// Nodes in the order wanted. None: the tokens, also of a graph with a root. What sums up each sequence, for
+  /// classification, is graph.readout.
+  IdArray readout = {};
+  /// Tokens of each sequence to remember for the next segment. Default: as many as this one reads, so a first segment,
+  /// which reads nothing (BuildOptions::past = 0), remembers nothing unless it is given what the next one reads.
+  std::optional<std::int64_t> memory = {};
 };
 
 /// ConfigError if the numbers make no sense; GraphError for bipartite graphs whose updated nodes are not just the

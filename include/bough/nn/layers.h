@@ -91,7 +91,7 @@ struct FeedForwardOptions {
   double output_gain = 1;
 };
 
-/// Linear, activation, dropout, Linear, on every row.
+/// Linear (inner), activation, dropout, Linear (outer), on every row.
 class FeedForward : public Module {
  public:
   explicit FeedForward(const FeedForwardOptions& options);
@@ -99,8 +99,9 @@ class FeedForward : public Module {
   /// Whether it draws random numbers now.
   bool drops() const { return dropout_.active(); }
 
+  Linear inner, outer;
+
  private:
-  Linear inner_, outer_;
   Dropout dropout_;
 };
 

@@ -22,8 +22,8 @@ class Module {
   Module(const Module&) = delete;
   Module& operator=(const Module&) = delete;
 
-  /// Handles with dotted names ("layers.0.attention.output.weight"), in the order of registration: own ones first, then
-  /// those of the parts. A parameter that two parts share appears once, under the first name.
+  /// Handles with dotted names ("layer0.attention.output.weight" of a GraphTransformer), in the order of registration:
+  /// own ones first, then those of the parts. A parameter that two parts share appears once, under the first name.
   NamedTensors named_parameters() const;
   NamedTensors named_buffers() const;
   std::vector<Tensor> parameters() const;

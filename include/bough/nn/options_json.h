@@ -17,6 +17,9 @@
 /// is "post" or "pre"; "bias" that of the feed-forward part ("attention_bias" has its own key); "soft_span" an object
 /// {"max_span", "ramp"}, where max_span 0 means none; "activations" names an ActivationPolicy. The keys "kept" and
 /// "checkpoint_layers" of older experiments are still read as activations.
+///
+/// Defaults are those of the structs here. A task of experiments has defaults of its own: that of the language model
+/// has "norm": "pre" and a dropout.
 namespace bough::nn {
 
 /// What may be set, with these defaults: for a ParameterTable, alone or among parameters of one's own. A width (dim,

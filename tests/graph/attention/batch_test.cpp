@@ -1,15 +1,21 @@
+#include "bough/graph/batch.h"
+
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
 #include "bough/core/errors.h"
+#include "bough/graph/attention_graph_builder.h"
 #include "tests/graph/generators/edge_list.h"
+#include "tests/support/errors.h"
 #include "tests/support/threads.h"
 
 namespace bough {
 namespace {
 
 using nlohmann::json;
+using testing::HasSubstr;
 using Nodes = std::vector<std::int32_t>;
 
 /// Every sequence of the batch is the graph of its length, shifted.
@@ -88,6 +94,69 @@ TEST(BuildBatch, TakesOptionsThatDifferInSentences) {
   const AttentionGraph batch = build_batch(*generators().make("cross"), options);
   EXPECT_EQ(test::rows_of(batch.graph), (std::vector<Nodes>{{0, 1, 2}, {0, 1, 2}, {3}, {4, 5}}));
   EXPECT_EQ(batch.sequences[1].source_begin, 3);
+}
+
+/// Tokens that attend to themselves, and a node that attends to all of them.
+AttentionGraph summed_up(std::int64_t length, const char* relation = "up") {
+  AttentionGraphBuilder builder({.length = length});
+  const std::int32_t self = builder.add_relation("self");
+  const std::int32_t up = builder.add_relation(relation);
+  const std::int32_t root = builder.add_global();
+  builder.add_rule([=](std::int32_t token, InEdges& in) { in.add(token, self); });
+  builder.add_edges(0, root, root, up);
+  builder.set_root(root);
+  return builder.build();
+}
+
+TEST(BatchOfAttentionGraphs, PutsTheGraphsOfABuilderSideBySide) {
+  const AttentionGraph both = batch({summed_up(2), summed_up(1)});
+  both.validate();
+  EXPECT_EQ(test::named_edges(both),
+            (std::vector<test::NamedEdge>{
+                {0, 0, "self"}, {1, 1, "self"}, {0, 2, "up"}, {1, 2, "up"}, {3, 3, "self"}, {3, 4, "up"}}));
+  EXPECT_EQ(both.tokens, (Nodes{0, 1, 3}));
+  EXPECT_EQ(both.readout, (Nodes{2, 4}));
+  EXPECT_EQ(both.root, 2);
+  EXPECT_EQ(both.covers[4], (TokenRange{2, 3}));
+  ASSERT_EQ(both.sequences.size(), 2u);
+  EXPECT_EQ(both.sequences[1].root, 4);
+  EXPECT_EQ(both.sequences[1].readout_begin, 1);
+  EXPECT_EQ(both.sequences[1].node_end, 5);
+}
+
+TEST(BatchOfAttentionGraphs, IsWhatAGeneratorsBatchIs) {
+  const std::vector<std::int64_t> lengths = {5, 1, 16};
+  for (const char* kind : {"bpt", "star", "memory", "hierarchical", "adaptive_span"}) {
+    SCOPED_TRACE(kind);
+    const auto generator = generators().make(json(kind));
+    std::vector<AttentionGraph> graphs;
+    for (const std::int64_t length : lengths) graphs.push_back(generator->build({.length = length}));
+    const AttentionGraph expected = build_batch(*generator, lengths, false);
+    const AttentionGraph given = batch(graphs);
+    expect_parts(given, *generator, lengths, false);
+    EXPECT_EQ(given.relations, expected.relations);
+    EXPECT_EQ(given.stages.size(), expected.stages.size());
+    EXPECT_EQ(given.soft_span, expected.soft_span);
+    EXPECT_EQ(attention_form(given.graph), attention_form(graphs[0].graph));
+    // A batch among the graphs counts as its sequences.
+    expect_parts(batch({batch({graphs[0], graphs[1]}), graphs[2]}), *generator, lengths, false);
+  }
+}
+
+TEST(BatchOfAttentionGraphs, RefusesGraphsThatAreNotAlike) {
+  const auto error = [](std::initializer_list<AttentionGraph> graphs) {
+    return test::graph_error([&] { batch(graphs); });
+  };
+  EXPECT_THAT(error({}), HasSubstr("at least one"));
+  EXPECT_THAT(error({summed_up(2), summed_up(2, "down")}), HasSubstr("relation 1 is 'up' in one graph and 'down'"));
+  const AttentionGraph star = generators().make("star")->build({.length = 4});
+  EXPECT_THAT(error({summed_up(2), star}), HasSubstr("head groups and stages"));
+  const auto bpt = generators().make("bpt");
+  EXPECT_THAT(error({bpt->build({.length = 2}), bpt->build({.length = 2, .causal = true})}), HasSubstr("causal"));
+  AttentionGraph spanned = summed_up(2);
+  spanned.soft_span = SoftSpan{.max_span = 3};
+  EXPECT_THAT(error({summed_up(2), spanned}), HasSubstr("soft span"));
+  EXPECT_EQ(batch({}).num_nodes(), 0) << "of no graphs, not of no attention graphs";
 }
 
 TEST(BuildBatch, RefusesWhatMakesNoBatch) {

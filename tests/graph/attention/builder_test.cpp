@@ -7,6 +7,7 @@
 #include "bough/core/errors.h"
 #include "bough/graph/attention_graph_builder.h"
 #include "tests/graph/generators/edge_list.h"
+#include "tests/support/graph_compare.h"
 #include "tests/support/threads.h"
 
 namespace bough {
@@ -54,6 +55,68 @@ TEST(AttentionGraphBuilder, MixesRulesIntervalsAndSingleEdges) {
   std::ostringstream stream;
   stream << graph;
   EXPECT_EQ(stream.str(), "attention_graph(tokens=4, nodes=5, edges=9, relations=3, attention_degree=1.25, root=4)");
+}
+
+TEST(AttentionGraphBuilder, BuiltTwiceGivesEqualGraphs) {
+  AttentionGraphBuilder builder({.length = 4});
+  const std::int32_t near = builder.add_relation("near");
+  const std::int32_t up = builder.add_relation("up");
+  builder.start_stage();
+  builder.add_rule([=](std::int32_t token, InEdges& in) { in.add(token, near); });
+  builder.add_edge(3, 0, near);
+  builder.start_stage();
+  builder.add_edges(0, 4, builder.add_span(1, 0, 4), up);
+  builder.set_root(4);
+  const AttentionGraph first = builder.build(), second = builder.build();
+  second.validate();
+  test::expect_same_graph(second.graph, first.graph);
+  ASSERT_EQ(second.stages.size(), 2u);
+  for (const std::size_t stage : {0, 1}) test::expect_same_graph(second.stages[stage], first.stages[stage]);
+  EXPECT_EQ(second.tokens, first.tokens);
+  EXPECT_EQ(second.relations, first.relations);
+  EXPECT_EQ(second.readout, first.readout);
+  EXPECT_EQ(second.covers, first.covers);
+  EXPECT_EQ(second.sequences.size(), 1u);
+}
+
+TEST(AttentionGraphBuilder, GoesOnAfterABuildAndAfterOneThatFailed) {
+  AttentionGraphBuilder builder({.length = 3});
+  const std::int32_t a = builder.add_relation("a");
+  builder.add_edge(0, 1, a);
+  const AttentionGraph before = builder.build();
+  builder.add_edge(0, 2, builder.add_relation("b"));
+  builder.set_root(2);
+  const AttentionGraph after = builder.build();
+  EXPECT_EQ(test::named_edges(before), (std::vector<NamedEdge>{{0, 1, "a"}}));
+  EXPECT_EQ(before.readout, (Nodes{0, 1, 2}));
+  EXPECT_EQ(test::named_edges(after), (std::vector<NamedEdge>{{0, 1, "a"}, {0, 2, "b"}}));
+  EXPECT_EQ(after.readout, Nodes{2});
+  builder.add_edge(1, 2, 7);
+  for (int i = 0; i < 2; ++i) EXPECT_THAT(error_of([&] { builder.build(); }), HasSubstr("relation 7"));
+}
+
+TEST(AttentionGraphBuilder, LetsTheGraphTellWhatItsEdgesAloneLeaveOut) {
+  const auto form_of = [](auto change) {
+    AttentionGraphBuilder builder({.length = 3});
+    const std::int32_t a = builder.add_relation("a");
+    change(builder);
+    builder.add_edge(0, 1, a);
+    return attention_form(builder.build().graph);
+  };
+  EXPECT_EQ(form_of([](AttentionGraphBuilder& builder) { builder.add_relay(); }), AttentionForm::plain);
+  EXPECT_EQ(form_of([](AttentionGraphBuilder& builder) { builder.start_stage(); }), AttentionForm::stages);
+  EXPECT_EQ(form_of([](AttentionGraphBuilder& builder) { builder.start_head_group(); }), AttentionForm::head_groups);
+  EXPECT_EQ(form_of([](AttentionGraphBuilder& builder) { builder.add_input(0); }), AttentionForm::fixed_nodes);
+  EXPECT_EQ(form_of([](AttentionGraphBuilder& builder) { builder.set_soft_span({.max_span = 2}); }),
+            AttentionForm::soft_span);
+  EXPECT_EQ(attention_form(Graph::from_edges({0}, {1})), AttentionForm::plain);
+}
+
+TEST(AttentionForm, StaysWithGraphsThatPatternsMakeOfOthers) {
+  const nlohmann::json split = {{"kind", "sparse_strided"}, {"stride", 2}, {"split_heads", true}};
+  for (const char* kind : {"causal", "remap"}) {
+    EXPECT_EQ(attention_form(test::build({{"kind", kind}, {"of", split}}, 6, true).graph), AttentionForm::head_groups);
+  }
 }
 
 TEST(AttentionGraphBuilder, SortsRowsThatComeInAnyOrder) {

@@ -1,4 +1,4 @@
-#include "tasks/language_model/incremental_decoder.h"
+#include "bough/nn/incremental_decoder.h"
 
 #include <fmt/format.h>
 
@@ -11,14 +11,33 @@
 #include "bough/ops/matmul.h"
 #include "bough/ops/rows.h"
 
-namespace bough {
-IncrementalDecoder::IncrementalDecoder(const CharacterModel& model, const GraphGenerator& generator,
-                                       std::int64_t length)
-    : model_(&model), graph_(window_graph(generator, length)) {
-  if (!graph_.stages.empty()) throw ConfigError("decoder", "patterns with stages cannot be decoded step by step");
+namespace bough::nn {
+namespace {
+
+constexpr const char* decoding = "incremental decoder";
+
+AttentionGraph followed_graph(const GraphTransformer& model, AttentionGraph graph) {
+  const auto require = [](bool fits, const char* rule) {
+    if (!fits) throw ConfigError(decoding, rule);
+  };
+  require(graph.causal && graph.sequences.size() == 1, "the graph must be causal and that of one sequence");
+  require(!graph.graph.is_bipartite(), "a graph that reads rows from outside cannot be decoded step by step");
+  require(graph.stages.empty(), "patterns with stages cannot be decoded step by step");
+  require(std::ranges::find(graph.kinds, NodeKind::input) == graph.kinds.end(),
+          "patterns with nodes that are never updated cannot be decoded step by step");
+  require(model.options().stages == 1, "a model of several stages cannot be decoded step by step");
+  require(graph.soft_span == model.options().layer.soft_span,
+          "the soft span of the graph is not that of the model; make the options with for_graph");
+  return graph;
+}
+
+}  // namespace
+
+IncrementalDecoder::IncrementalDecoder(const GraphTransformer& model, AttentionGraph graph)
+    : model_(&model), graph_(followed_graph(model, std::move(graph))) {
   graphs_ = graph_.head_groups.empty() ? std::vector<Graph>{graph_.graph} : graph_.head_groups;
-  const std::int64_t nodes = graph_.graph.num_nodes(), dim = model.transformer().options().layer.dim;
-  std::vector<std::vector<std::int32_t>> completed(static_cast<std::size_t>(length));
+  const std::int64_t nodes = graph_.graph.num_nodes(), dim = model.options().layer.dim;
+  std::vector<std::vector<std::int32_t>> completed(graph_.tokens.size());
   for (std::size_t token = 0; token < completed.size(); ++token) completed[token].push_back(graph_.tokens[token]);
   for (std::int32_t node = 0; node < nodes; ++node) {
     auto& by_last =
@@ -37,11 +56,11 @@ IncrementalDecoder::IncrementalDecoder(const CharacterModel& model, const GraphG
   }
   begin_.push_back(std::ssize(order_));
 
-  const Tensor& start = model.transformer().start;
+  const Tensor& start = model.start;
   const Device device = model.parameters().front().device();
   starts_ = zeros({static_cast<std::int64_t>(most) - 1, dim}, DType::float32, device);
   if (start.defined()) starts_ = starts_ + start.detach();
-  for (std::int64_t i = 0; i < model.transformer().num_layers(); ++i) {
+  for (std::int64_t i = 0; i < model.num_layers(); ++i) {
     kept_.push_back({zeros({nodes, dim}, DType::float32, device), zeros({nodes, dim}, DType::float32, device)});
   }
   row_of_.assign(static_cast<std::size_t>(nodes), -1);
@@ -102,8 +121,8 @@ IncrementalDecoder::Step IncrementalDecoder::step_for(std::span<const std::int32
 }
 
 Tensor IncrementalDecoder::update(std::int64_t index, const Step& step, const Tensor& h) {
-  const nn::GraphTransformerLayer& layer = model_->transformer().layer(index);
-  const nn::GraphSelfAttention& attention = layer.attention;
+  const GraphTransformerLayer& layer = model_->layer(index);
+  const GraphSelfAttention& attention = layer.attention;
   Kept& kept = kept_[static_cast<std::size_t>(index)];
   return layer.forward_around(h, {}, [&](const Tensor& read) {
     const std::vector<Tensor> qkv =
@@ -116,21 +135,23 @@ Tensor IncrementalDecoder::update(std::int64_t index, const Step& step, const Te
   });
 }
 
-Tensor IncrementalDecoder::read(std::int32_t character) {
+Tensor IncrementalDecoder::read(const Tensor& token) {
   if (position_ >= length()) {
-    throw IndexError("decoder", fmt::format("the window of {} characters is full", length()));
+    throw IndexError(decoding,
+                     fmt::format("all {} tokens of the graph have been read; restart, or make a longer one", length()));
+  }
+  const std::int64_t dim = model_->options().layer.dim;
+  if (token.shape() != Shape{1, dim}) {
+    throw ShapeError(decoding, fmt::format("a token's input must be [1, {}], it is {}", dim, to_string(token.shape())));
   }
   const NoGrad no_grad;
-  const nn::GraphTransformer& transformer = model_->transformer();
   const std::span<const std::int32_t> nodes = completed_by(position_);
   const Step step = step_for(nodes);
-
-  const Tensor read = Tensor::from_vector(std::vector<std::int32_t>{character}, {1}, starts_.device());
-  Tensor h = concatenate({model_->embed(read), starts_.rows(0, std::ssize(nodes) - 1)}, 0);
-  for (std::int64_t i = 0; i < transformer.num_layers(); ++i) h = update(i, step, h);
+  Tensor h = concatenate({token, starts_.rows(0, std::ssize(nodes) - 1)}, 0);
+  for (std::int64_t i = 0; i < model_->num_layers(); ++i) h = update(i, step, h);
   ++position_;
   edges_followed_ = step.num_edges;
-  return model_->scores(transformer.finish(h.rows(0, 1))).reshape({-1});
+  return model_->finish(h.rows(0, 1));
 }
 
-}  // namespace bough
+}  // namespace bough::nn

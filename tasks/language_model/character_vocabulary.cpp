@@ -1,4 +1,4 @@
-#include "tasks/language_model/vocabulary.h"
+#include "bough/tasks/character_vocabulary.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 
 namespace bough {
 
-Vocabulary::Vocabulary(std::string_view bytes) {
+CharacterVocabulary::CharacterVocabulary(std::string_view bytes) {
   if (bytes.empty()) throw ConfigError("vocabulary", "a text without any characters has no vocabulary");
   std::array<bool, 256> seen{};
   for (const char byte : bytes) seen[static_cast<unsigned char>(byte)] = true;
@@ -20,15 +20,15 @@ Vocabulary::Vocabulary(std::string_view bytes) {
   }
 }
 
-Vocabulary Vocabulary::of(const std::vector<std::string_view>& texts) {
+CharacterVocabulary CharacterVocabulary::of(const std::vector<std::string_view>& texts) {
   std::string bytes;
   for (const std::string_view text : texts) {
-    if (!text.empty()) bytes += Vocabulary(text).bytes();
+    if (!text.empty()) bytes += CharacterVocabulary(text).bytes();
   }
-  return Vocabulary(bytes);
+  return CharacterVocabulary(bytes);
 }
 
-std::vector<std::int32_t> Vocabulary::encode(std::string_view text) const {
+std::vector<std::int32_t> CharacterVocabulary::encode(std::string_view text) const {
   std::vector<std::int32_t> ids(text.size());
   for (std::size_t i = 0; i < text.size(); ++i) {
     ids[i] = ids_[static_cast<unsigned char>(text[i])];

@@ -1,5 +1,3 @@
-#include "tasks/language_model/incremental_decoder.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -8,22 +6,19 @@
 #include "bough/autograd/autograd.h"
 #include "bough/core/errors.h"
 #include "bough/core/random.h"
+#include "bough/tasks/character_model.h"
 
 namespace bough {
 namespace {
 
-CharacterModelOptions small(const TokenGraph& graph, std::int64_t relations, bool pre_norm) {
+CharacterModelOptions small(const GraphGenerator& generator, std::int64_t length, bool pre_norm) {
   return {.vocabulary = 11,
-          .layers = 3,
-          .layer = {.dim = 16,
-                    .heads = 2,
-                    .feed_forward = 24,
-                    .num_relations = relations,
-                    .pre_norm = pre_norm,
-                    .soft_span = graph.soft_span()}};
+          .transformer = nn::GraphTransformerOptions::for_graph(
+              generator, length,
+              {.layers = 3, .layer = {.dim = 16, .heads = 2, .feed_forward = 24, .pre_norm = pre_norm}})};
 }
 
-TEST(IncrementalDecoder, GivesTheScoresOfTheWholeWindowForEveryPattern) {
+TEST(CharacterDecoder, GivesTheScoresOfTheWholeWindowForEveryPattern) {
   const std::int64_t length = 45;
   std::vector<std::int32_t> characters;
   for (std::int32_t i = 0; i < length; ++i) characters.push_back((i * i + 5 * i) % 11);
@@ -40,11 +35,11 @@ TEST(IncrementalDecoder, GivesTheScoresOfTheWholeWindowForEveryPattern) {
     for (const bool pre_norm : {true, false}) {
       const TokenGraph graph(*generator, length, 1, 3);
       manual_seed(3);
-      CharacterModel model(small(graph, generator->num_relations(length), pre_norm));
+      CharacterModel model(small(*generator, length, pre_norm));
       model.eval();
       const NoGrad no_grad;
       const Tensor whole = model.forward(graph, Tensor::from_vector(characters, {length}));
-      IncrementalDecoder decoder(model, *generator, length);
+      CharacterDecoder decoder(model, *generator, length);
       std::int64_t edges = 0;
       for (std::int64_t i = 0; i < length; ++i) {
         const std::vector<float> scores = decoder.read(characters[static_cast<std::size_t>(i)]).to_vector<float>();
@@ -62,15 +57,14 @@ TEST(IncrementalDecoder, GivesTheScoresOfTheWholeWindowForEveryPattern) {
   }
 }
 
-TEST(IncrementalDecoder, AttentionWorkOfATokenGrowsLikeTheLogarithmOfTheContext) {
+TEST(CharacterDecoder, AttentionWorkOfATokenGrowsLikeTheLogarithmOfTheContext) {
   const auto generator = generators().make("bpt", {{"k", 4}});
-  const TokenGraph graph(*generator, 8, 1, 3);
-  const CharacterModel model(small(graph, generator->num_relations(4096), true));
+  const CharacterModel model(small(*generator, 4096, true));
   const auto mean_edges = [&](std::int64_t length) {
     const AttentionGraph built = generator->build({.length = length, .causal = true});
     return static_cast<double>(built.graph.num_edges()) / static_cast<double>(length);
   };
-  IncrementalDecoder decoder(model, *generator, 512);
+  CharacterDecoder decoder(model, *generator, 512);
   std::int64_t edges = 0;
   for (int i = 0; i < 512; ++i) {
     decoder.read(i % 11);
@@ -80,11 +74,10 @@ TEST(IncrementalDecoder, AttentionWorkOfATokenGrowsLikeTheLogarithmOfTheContext)
   EXPECT_LT(mean_edges(4096) - mean_edges(2048), 1.2 * (mean_edges(2048) - mean_edges(1024)));
 }
 
-TEST(IncrementalDecoder, StartsAnewAfterARestart) {
+TEST(CharacterDecoder, StartsAnewAfterARestart) {
   const auto generator = generators().make("bpt", {{"k", 2}});
-  const TokenGraph graph(*generator, 16, 1, 3);
-  const CharacterModel model(small(graph, generator->num_relations(16), true));
-  IncrementalDecoder decoder(model, *generator, 16);
+  const CharacterModel model(small(*generator, 16, true));
+  CharacterDecoder decoder(model, *generator, 16);
   const auto read_three = [&] {
     decoder.read(1);
     decoder.read(2);

@@ -2,11 +2,26 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "bough/core/device.h"
+#include "bough/tasks/character_model.h"
+#include "bough/tasks/character_vocabulary.h"
 
 namespace bough {
+
+/// The model of a char_lm checkpoint with what it needs to read and write text.
+struct TrainedCharacterModel {
+  CharacterVocabulary vocabulary;
+  std::unique_ptr<GraphGenerator> generator;
+  std::int64_t length;  ///< of the windows it was trained on
+  std::unique_ptr<CharacterModel> model;
+};
+
+/// In evaluation mode, on the device. IoError for a file that is no such checkpoint, DeviceError for a device that is
+/// not there, ConfigError for a pattern that the registry does not have.
+TrainedCharacterModel load_character_model(const std::string& checkpoint, Device device = Device::cpu());
 
 struct GenerateOptions {
   std::string prompt = {};   ///< what the text begins with; none: a line break, if the model knows it

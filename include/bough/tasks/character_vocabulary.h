@@ -9,12 +9,12 @@
 namespace bough {
 
 /// The different bytes of some texts, numbered by value. Any bytes will do; what they encode does not matter.
-class Vocabulary {
+class CharacterVocabulary {
  public:
   /// ConfigError if there are none.
-  explicit Vocabulary(std::string_view bytes);
+  explicit CharacterVocabulary(std::string_view bytes);
   /// The bytes that occur in any of the texts.
-  static Vocabulary of(const std::vector<std::string_view>& texts);
+  static CharacterVocabulary of(const std::vector<std::string_view>& texts);
 
   std::int64_t size() const { return static_cast<std::int64_t>(bytes_.size()); }
   /// Ascending.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "bough/graph/graph_generator.h"
@@ -26,7 +27,7 @@ class TokenGraph {
     Tensor rows;  ///< its tokens among those of the batch, int32; undefined = all, in order
   };
 
-  /// Errors as for window_graph. `device` is where the model is.
+  /// So many windows of `length` characters, for a model of so many layers on the device. Errors as for window_graph.
   TokenGraph(const GraphGenerator& generator, std::int64_t length, std::int64_t windows, std::int64_t layers,
              Device device = Device::cpu());
 

@@ -4,29 +4,30 @@
 #include <span>
 #include <vector>
 
-#include "tasks/language_model/character_model.h"
+#include "bough/nn/graph_transformer.h"
 
-namespace bough {
+namespace bough::nn {
 
-/// Reads a text character by character and predicts the next one each time, with every node computed once.
+/// Runs a model over a causal graph token by token, with every node computed once.
 ///
 /// With a new token all nodes become complete that cover nothing after it; they are computed layer by layer from kept
-/// keys and values. Over a whole window each edge is followed once a layer: O(k log n) of them a token for a partition
-/// tree. Works on every causal pattern without stages, on the device of the model. The same scores as the model on the
-/// whole window, to rounding.
+/// keys and values. Over the whole sequence each edge is followed once a layer: O(k log n) of them a token for a
+/// partition tree. Works on every causal pattern without stages, on the device of the model. The same rows as the model
+/// on make_layer_schedule(graph, ...), to rounding. Memory: two rows a node and layer.
 class IncrementalDecoder {
  public:
-  /// length: the longest text, for which the model must have relations. The model must outlive the decoder and is used
-  /// as it is, without dropout only in its evaluation mode. ConfigError for patterns with stages.
-  IncrementalDecoder(const CharacterModel& model, const GraphGenerator& generator, std::int64_t length);
+  /// The graph is that of the longest sequence: causal, of one sequence, neither bipartite nor with stages or nodes
+  /// that are never updated; ConfigError otherwise, and if its soft span is not that of the model. The model must
+  /// outlive the decoder and is used as it is: without dropout only in its evaluation mode. O(nodes).
+  IncrementalDecoder(const GraphTransformer& model, AttentionGraph graph);
 
-  /// Scores of the next character, [vocabulary], on the device of the model. IndexError once `length` characters have
-  /// been read.
-  Tensor read(std::int32_t character);
+  /// The input of the next token [1, dim] -> what the model makes of it [1, dim], without gradient. IndexError once
+  /// length() tokens have been read, ShapeError for another shape.
+  Tensor read(const Tensor& token);
 
-  std::int64_t position() const { return position_; }  ///< characters read so far
+  std::int64_t position() const { return position_; }  ///< tokens read so far
   std::int64_t length() const { return graph_.num_tokens(); }
-  /// Edges that the last character made it follow, in each layer.
+  /// Edges that the last token made it follow, in each layer.
   std::int64_t edges_followed() const { return edges_followed_; }
   /// Forgets everything.
   void restart() { position_ = 0; }
@@ -51,7 +52,7 @@ class IncrementalDecoder {
   /// One layer on the new nodes: keeps what others will read of them and returns what they become.
   Tensor update(std::int64_t layer, const Step& step, const Tensor& h);
 
-  const CharacterModel* model_;
+  const GraphTransformer* model_;
   AttentionGraph graph_;
   std::vector<Graph> graphs_;
   std::vector<std::int32_t> order_;    ///< nodes in the order in which they are completed
@@ -64,4 +65,4 @@ class IncrementalDecoder {
   std::int64_t edges_followed_ = 0;
 };
 
-}  // namespace bough
+}  // namespace bough::nn
