@@ -5,24 +5,18 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <iostream>
-#include <iterator>
 
 #include "bough/core/errors.h"
-#include "bough/core/json.h"
 #include "bough/core/parallel.h"
-#include "bough/graph/plugin.h"
 #include "bough/ops/matmul.h"
 #include "src/core/files.h"
 #include "tasks/machine.h"
-#include "tasks/registry.h"
 #include "tasks/runner/interrupt.h"
 #include "tasks/runner/worker.h"
 
 namespace bough::runner {
 namespace {
 
-using nlohmann::json;
 namespace fs = std::filesystem;
 
 const std::string& created(const std::string& folder) {
@@ -43,7 +37,7 @@ class Sweep {
   void run_here(const std::vector<const RunPlan*>& plans);
   void run_side_by_side(std::vector<const RunPlan*> plans);
   void on_event(const RunPlan& plan, WorkerProcess& worker, bool& has_result);
-  json worker_request(const RunPlan& plan) const;
+  WorkerRequest worker_request(const RunPlan& plan) const;
   void note_start(const RunPlan& plan);
   void note_result(const RunResult& result);
   RunResult failed(const RunPlan& plan, const std::string& error) const;
@@ -167,28 +161,28 @@ void Sweep::run_side_by_side(std::vector<const RunPlan*> plans) {
 }
 
 void Sweep::on_event(const RunPlan& plan, WorkerProcess& worker, bool& has_result) {
-  for (const json& line : worker.read_lines()) {
-    if (line.contains("progress")) observer_.on_progress(plan.run->name, run_progress_from(line["progress"]));
-    if (line.contains("result")) {
+  for (const WorkerMessage& message : worker.read_messages()) {
+    if (const auto* progress = std::get_if<RunProgress>(&message)) observer_.on_progress(plan.run->name, *progress);
+    if (const auto* result = std::get_if<RunResult>(&message)) {
       has_result = true;
-      note_result(run_result_from(line["result"]));
+      note_result(*result);
     }
   }
 }
 
-json Sweep::worker_request(const RunPlan& plan) const {
+WorkerRequest Sweep::worker_request(const RunPlan& plan) const {
   std::vector<std::string> plugins = options_.plugins;
   plugins.insert(plugins.end(), experiment_.plugins.begin(), experiment_.plugins.end());
-  return {{"run", plan.run->name},
-          {"settings", plan.run->settings},
-          {"config", plan.run->config},
-          {"folder", folder_of(plan.run->name)},
-          {"resume", options_.resume},
-          {"threads", std::max(1, num_threads() / options_.jobs)},
-          {"data_folders", plan.run->checked.data_folders},
-          {"device", bough::to_string(plan.run->checked.device)},
-          {"tf32", tf32_products()},
-          {"plugins", plugins}};
+  return {.name = plan.run->name,
+          .settings = plan.run->settings,
+          .config = plan.run->config,
+          .folder = folder_of(plan.run->name),
+          .resume = options_.resume,
+          .threads = std::max(1, num_threads() / options_.jobs),
+          .data_folders = plan.run->checked.data_folders,
+          .device = plan.run->checked.device,
+          .tf32 = tf32_products(),
+          .plugins = plugins};
 }
 
 RunResult Sweep::failed(const RunPlan& plan, const std::string& error) const {
@@ -221,36 +215,6 @@ void Sweep::note_result(const RunResult& result) {
 
 SweepOutcome run_sweep(const Experiment& experiment, const std::vector<RunPlan>& plans, const SweepOptions& options) {
   return Sweep(experiment, options).run(plans);
-}
-
-int serve_worker() {
-  const InterruptGuard guard;
-  const std::string text{std::istreambuf_iterator<char>(std::cin), {}};
-  const json request = parse_json(text, "worker request");
-  set_num_threads(request.at("threads"));
-  set_tf32_products(request.at("tf32"));
-  for (const json& library : request.at("plugins")) load_plugin(library.get<std::string>());
-  const json& config = request.at("config");
-  const PlannedRun run{.name = request.at("run"),
-                       .config = config,
-                       .settings = request.at("settings"),
-                       .checked = settings_of(config, request.at("data_folders"),
-                                              parse_device(request.at("device").get<std::string>()))};
-  const auto say = [](const char* what, const auto& value) {
-    const std::string line =
-        nlohmann::ordered_json{{what, value}}.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
-    std::fwrite(line.data(), 1, line.size(), stdout);
-    std::fflush(stdout);
-  };
-  const RunResult result =
-      train_run({.task = &tasks::task_named(config.at("task").at("kind")),
-                 .run = &run,
-                 .folder = request.at("folder"),
-                 .resume = request.at("resume"),
-                 .should_stop = interrupted,
-                 .on_progress = [&](const RunProgress& progress) { say("progress", to_json(progress)); }});
-  say("result", to_json(result));
-  return result.status == RunStatus::failed ? 1 : 0;
 }
 
 }  // namespace bough::runner

@@ -42,8 +42,4 @@ struct SweepOutcome {
 /// and threads.
 SweepOutcome run_sweep(const Experiment& experiment, const std::vector<RunPlan>& plans, const SweepOptions& options);
 
-/// The other end of a worker process: reads the checked configuration of one run from stdin, trains, and writes
-/// progress and result to stdout. Returns the exit code.
-int serve_worker();
-
 }  // namespace bough::runner

@@ -230,8 +230,8 @@ TEST(RunSweep, AWorkerThatAnInterruptEndsBeforeItCanSaveHasNotFailed) {
   json source = tiny();
   source["sweep"] = {{"train.seed", {1, 2}}};
   const std::string deaf = folder.file("deaf");
-  const json said = {{"progress", to_json(RunProgress{.step = 1, .steps = 6})}};
-  test::write_file(deaf, "#!/bin/sh\necho '" + said.dump() + "'\nexec sleep 60\n");
+  const std::string said = to_line(RunProgress{.step = 1, .steps = 6});
+  test::write_file(deaf, "#!/bin/sh\nprintf %s '" + said + "'\nexec sleep 60\n");
   std::filesystem::permissions(deaf, std::filesystem::perms::owner_all);
   Interrupter interrupter;
   const SweepOutcome outcome =

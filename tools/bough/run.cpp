@@ -12,7 +12,7 @@
 #include "bough/tasks/run_experiment.h"
 #include "tasks/machine.h"
 #include "tasks/runner/json_schema.h"
-#include "tasks/runner/run_sweep.h"
+#include "tasks/runner/worker.h"
 #include "tools/bough/commands.h"
 #include "tools/bough/progress.h"
 #include "tools/bough/words.h"
