@@ -12,6 +12,7 @@
 #include "bough/nn/checkpoint.h"
 #include "tasks/language_model/char_lm.h"
 #include "tasks/language_model/incremental_decoder.h"
+#include "tasks/recorded_plugins.h"
 
 namespace bough {
 namespace {
@@ -34,6 +35,10 @@ TrainedModel load(const std::string& path, Device device) {
   };
   const nlohmann::json config = parse_json(note("config"), path);
   const Settings task("task", config.at("task"));
+  // Checkpoints of earlier versions do not say which plug-ins they need.
+  if (const auto plugins = notes.find(tasks::plugins_note); plugins != notes.end()) {
+    tasks::load_recorded_plugins(config.at("graph"), parse_json(plugins->second, path));
+  }
   TrainedModel trained{.vocabulary = Vocabulary(from_hexadecimal(note(vocabulary_note))),
                        .generator = generators().make(config.at("graph")),
                        .length = task.integer("length"),

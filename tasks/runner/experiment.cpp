@@ -1,8 +1,10 @@
 #include "tasks/runner/experiment.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <functional>
 #include <map>
 
@@ -10,6 +12,7 @@
 #include "bough/core/json.h"
 #include "bough/graph/plugin.h"
 #include "tasks/data/data_path.h"
+#include "tasks/recorded_plugins.h"
 #include "tasks/registry.h"
 #include "tasks/runner/embedded.h"
 #include "tasks/training/training_options.h"
@@ -82,6 +85,23 @@ PlannedRun check_run(const ParameterTable& table, const tasks::Task& task, const
   training::check_training(run.checked.train);
   task.check(run.checked);
   return run;
+}
+
+/// A library that an experiment names is looked up like data. One that is no longer there may have been loaded from
+/// elsewhere (--plugin).
+void load_named_plugin(const std::string& name, const std::vector<std::string>& folders) {
+  std::string path;
+  try {
+    path = find_data_file(name, folders);
+  } catch (const IoError&) {
+    const auto same_file = [&](const std::string& library) {
+      return std::filesystem::path(library).filename() == std::filesystem::path(name).filename();
+    };
+    if (std::ranges::any_of(tasks::loaded_plugins(), same_file)) return;
+    throw IoError("plugins", fmt::format("there is no library '{}' in {}; say where it is with --plugin FILE", name,
+                                         fmt::join(folders, ", ")));
+  }
+  load_plugin(path);
 }
 
 /// "[bpt] k must be ..." as a part of another error: "bpt: k must be ...".
@@ -191,12 +211,9 @@ Experiment read_experiment(json source, const ExperimentOptions& options) {
     throw ConfigError("experiment", fmt::format("must be a JSON object, not {}", json_excerpt(source)));
   }
   for (const std::string& text : options.overrides) apply_override(source, text);
-  std::vector<std::string> plugins;
   if (source.contains("plugins") && source["plugins"].is_array()) {
     for (const json& library : source["plugins"]) {
-      if (!library.is_string()) continue;
-      plugins.push_back(find_data_file(library.get<std::string>(), options.data_folders));
-      load_plugin(plugins.back());
+      if (library.is_string()) load_named_plugin(library.get<std::string>(), options.data_folders);
     }
   }
 
@@ -205,8 +222,7 @@ Experiment read_experiment(json source, const ExperimentOptions& options) {
   json own = source;
   own.erase("sweep");
   const std::vector<SweepAxis> axes = read_sweep(source.value("sweep", json::object()));
-  Experiment experiment{
-      .name = experiment_name(own), .description = {}, .source = source, .task = &task, .runs = {}, .plugins = plugins};
+  Experiment experiment{.name = experiment_name(own), .description = {}, .source = source, .task = &task, .runs = {}};
   std::map<std::string, const json*> config_of_name;
   const std::vector<SweepPlace> places = sweep_places(axes);
   experiment.runs.reserve(places.size());

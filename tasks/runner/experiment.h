@@ -24,8 +24,7 @@ struct Experiment {
   nlohmann::json source;  ///< as given, with what --set changed
   const tasks::Task* task = nullptr;
   std::vector<PlannedRun> runs;
-  std::vector<std::string> plugins = {};  ///< files of the plug-ins it names
-  std::int64_t jobs = 0;                  ///< runs side by side; 0 = as many as there are cores
+  std::int64_t jobs = 0;  ///< runs side by side; 0 = as many as there are cores
 };
 
 /// What an experiment for this task may hold.
