@@ -112,6 +112,9 @@ class Task {
   virtual std::map<std::string, std::vector<ObjectKind>> object_kinds() const { return {}; }
   /// ConfigError for what the tables cannot tell. Reads no files.
   virtual void check(const RunSettings& settings) const = 0;
+  /// Why another number of steps would change the steps before its end too, as the end of a sentence; empty if it would
+  /// not. About losses and data: what training itself takes from the number is known without asking.
+  virtual std::string why_length_is_fixed(const RunSettings& /*settings*/) const { return ""; }
   virtual std::vector<Bound> bounds(const RunSettings& settings) const = 0;
   /// Reads the data and makes the model.
   virtual std::unique_ptr<TrainingRun> start(const RunSettings& settings) const = 0;

@@ -102,7 +102,9 @@ std::shared_ptr<const GeneratorRegistry::Entry> GeneratorRegistry::find(const st
     known.push_back(entry->description.name);
   }
   const std::string nearest = nearest_name(name, known);
-  throw ConfigError("generators", fmt::format("there is no generator {}{}; known are {}", json_excerpt(json(name)),
+  throw ConfigError("generators", fmt::format("there is no generator {}{}; known are {}; --plugin FILE adds those of a "
+                                              "library",
+                                              json_excerpt(json(name)),
                                               nearest.empty() ? "" : fmt::format(", did you mean \"{}\"?", nearest),
                                               fmt::join(known, ", ")));
 }

@@ -279,6 +279,12 @@ class CharLmTask : public tasks::Task {
     generators().make(settings.graph);
   }
 
+  std::string why_length_is_fixed(const tasks::RunSettings& settings) const override {
+    return settings.train.number("auxiliary_weight") == 0
+               ? ""
+               : "its auxiliary losses fade over a share of all steps (auxiliary_until)";
+  }
+
   std::vector<tasks::Bound> bounds(const tasks::RunSettings& settings) const override {
     return corpus_bounds(read_corpus_settings(settings.task.json("corpus")));
   }

@@ -11,6 +11,7 @@
 #include "bough/core/random.h"
 #include "bough/nn/checkpoint.h"
 #include "tasks/language_model/char_lm.h"
+#include "tasks/recorded_plugins.h"
 
 namespace bough {
 namespace {
@@ -42,6 +43,10 @@ TrainedCharacterModel load_character_model(const std::string& path, Device devic
   };
   const nlohmann::json config = parse_json(note("config"), path);
   const Settings task("task", config.at("task"));
+  // Checkpoints of earlier versions do not say which plug-ins they need.
+  if (const auto plugins = notes.find(tasks::plugins_note); plugins != notes.end()) {
+    tasks::load_recorded_plugins(config.at("graph"), parse_json(plugins->second, path));
+  }
   TrainedCharacterModel trained{.vocabulary = CharacterVocabulary(from_hexadecimal(note(vocabulary_note))),
                                 .generator = generators().make(config.at("graph")),
                                 .length = task.integer("length"),

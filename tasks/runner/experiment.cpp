@@ -1,15 +1,18 @@
 #include "tasks/runner/experiment.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cctype>
-#include <set>
+#include <filesystem>
+#include <functional>
+#include <map>
 
 #include "bough/core/errors.h"
 #include "bough/core/json.h"
 #include "bough/graph/plugin.h"
 #include "tasks/data/data_path.h"
+#include "tasks/recorded_plugins.h"
 #include "tasks/registry.h"
 #include "tasks/runner/embedded.h"
 #include "tasks/training/training_options.h"
@@ -18,9 +21,6 @@ namespace bough::runner {
 namespace {
 
 using nlohmann::json;
-
-constexpr std::size_t most_runs = 100'000;
-constexpr std::size_t longest_name = 120;
 
 std::vector<std::string> split_path(const std::string& path) {
   // What is swept is named by a whole path, so that is one key.
@@ -51,22 +51,10 @@ void set_value(json& source, const std::string& path, const json& value) {
   *place = value;
 }
 
-/// Everything but letters, digits, '.', '_' and '-' becomes '_': names are folders.
-std::string as_file_name(std::string text) {
-  for (char& c : text) {
-    if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '.' && c != '-') c = '_';
-  }
-  return text;
-}
-
 /// Bytes that are no UTF-8 are replaced in one way of writing and left out in the other.
 bool is_utf8(const std::string& text) {
   const auto written = [&text](json::error_handler_t handler) { return json(text).dump(-1, ' ', false, handler); };
   return written(json::error_handler_t::replace) == written(json::error_handler_t::ignore);
-}
-
-std::string scalar_text(const json& value) {
-  return value.is_string() ? value.get<std::string>() : value.is_structured() ? "" : value.dump();
 }
 
 std::string task_kind(const json& source) {
@@ -76,67 +64,6 @@ std::string task_kind(const json& source) {
   return kind != task->end() && kind->is_string() ? kind->get<std::string>() : tasks::all_tasks().front()->name();
 }
 
-struct SweepAxis {
-  std::string path;
-  json values;
-};
-
-std::vector<SweepAxis> read_sweep(const json& sweep) {
-  std::vector<SweepAxis> axes;
-  for (const auto& [path, values] : sweep.items()) {
-    if (!values.is_array() || values.empty()) {
-      throw ConfigError("sweep",
-                        fmt::format("'{}' must be a list of at least one value, not {}", path, json_excerpt(values)));
-    }
-    axes.push_back({path, values});
-  }
-  // Seeds vary slowest: a sweep that is stopped early has run every setting.
-  std::ranges::stable_sort(axes, {}, [](const SweepAxis& axis) { return axis.path == "train.seed" ? 0 : 1; });
-  return axes;
-}
-
-/// All combinations; the last axis varies fastest.
-std::vector<json> combinations(const std::vector<SweepAxis>& axes) {
-  std::size_t count = 1;
-  for (const SweepAxis& axis : axes) {
-    count *= axis.values.size();
-    if (count > most_runs) throw ConfigError("sweep", fmt::format("there would be more than {} runs", most_runs));
-  }
-  std::vector<json> result;
-  for (std::size_t number = 0; number < count; ++number) {
-    json setting = json::object();
-    std::size_t rest = number;
-    for (auto axis = axes.rbegin(); axis != axes.rend(); ++axis) {
-      setting[axis->path] = axis->values[rest % axis->values.size()];
-      rest /= axis->values.size();
-    }
-    result.push_back(std::move(setting));
-  }
-  return result;
-}
-
-std::string name_of(const std::vector<SweepAxis>& axes, const json& settings, const json& graph) {
-  std::vector<const SweepAxis*> shown;
-  for (const SweepAxis& axis : axes) {
-    if (axis.values.size() > 1) shown.push_back(&axis);
-  }
-  // Patterns first, seeds last, as people read them.
-  std::ranges::reverse(shown);
-  std::ranges::stable_sort(shown, {}, [](const SweepAxis* axis) { return axis->path == "graph" ? 0 : 1; });
-  std::string name;
-  for (const SweepAxis* axis : shown) {
-    const json& value = settings[axis->path];
-    std::string part = describe_setting(axis->path, value);
-    if (value.is_structured() && part.empty()) {
-      const auto place = std::ranges::find(axis->values, value) - axis->values.begin();
-      part = fmt::format("{}{}", axis->path, place + 1);
-    }
-    name += (name.empty() ? "" : "-") + part;
-  }
-  name = as_file_name(name.empty() ? describe_setting("graph", graph) : name);
-  return name.size() > longest_name ? name.substr(0, longest_name) : name;
-}
-
 json config_of(const Settings& all) {
   return {{"task", all.json("task")},
           {"model", all.json("model")},
@@ -144,19 +71,64 @@ json config_of(const Settings& all) {
           {"train", training::with_default_steps(all.json("train"))}};
 }
 
-PlannedRun check_run(const ParameterTable& table, const tasks::Task& task, const json& source,
+/// The run with these settings; `source` is the experiment without its sweep.
+PlannedRun check_run(const ParameterTable& table, const tasks::Task& task, const json& source, const json& settings,
                      const ExperimentOptions& options) {
   json own = source;
-  own.erase("sweep");
+  for (const auto& [path, value] : settings.items()) set_value(own, path, value);
   if (own.contains("graph") && own["graph"].is_string()) own["graph"] = {{"kind", own["graph"]}};
   const Settings all = table.read("experiment", own);
   PlannedRun run{.name = {},
                  .config = config_of(all),
-                 .settings = {},
+                 .settings = settings,
                  .checked = settings_of(config_of(all), options.data_folders, options.device)};
   training::check_training(run.checked.train);
   task.check(run.checked);
   return run;
+}
+
+/// A library that an experiment names is looked up like data. One that is no longer there may have been loaded from
+/// elsewhere (--plugin).
+void load_named_plugin(const std::string& name, const std::vector<std::string>& folders) {
+  std::string path;
+  try {
+    path = find_data_file(name, folders);
+  } catch (const IoError&) {
+    const auto same_file = [&](const std::string& library) {
+      return std::filesystem::path(library).filename() == std::filesystem::path(name).filename();
+    };
+    if (std::ranges::any_of(tasks::loaded_plugins(), same_file)) return;
+    throw IoError("plugins", fmt::format("there is no library '{}' in {}; say where it is with --plugin FILE", name,
+                                         fmt::join(folders, ", ")));
+  }
+  load_plugin(path);
+}
+
+/// "[bpt] k must be ..." as a part of another error: "bpt: k must be ...".
+std::string as_part(const std::string& message, const std::string& place) {
+  const std::size_t end = message.find("] ");
+  if (!message.starts_with('[') || end == std::string::npos) return message;
+  const std::string where = message.substr(1, end - 1), rest = message.substr(end + 2);
+  return where == "experiment" || place.find(where) != std::string::npos ? rest : where + ": " + rest;
+}
+
+/// A run of the sweep. Errors name the value in the sweep that causes them, if it is one.
+PlannedRun run_at(const std::vector<SweepAxis>& axes, const SweepPlace& place,
+                  const std::function<PlannedRun(const json& settings)>& run_with) {
+  try {
+    return run_with(settings_at(axes, place));
+  } catch (const ConfigError& error) {
+    const std::string guilty = place_of_error(axes, place, [&](const json& settings) -> std::string {
+      try {
+        run_with(settings);
+        return "";
+      } catch (const ConfigError& other) {
+        return other.what();
+      }
+    });
+    if (guilty.empty()) throw;
+    throw ConfigError(guilty, as_part(error.what(), guilty));
+  }
 }
 
 }  // namespace
@@ -205,24 +177,6 @@ tasks::RunSettings settings_of(const json& config, std::vector<std::string> data
           .device = device};
 }
 
-std::string describe_setting(const std::string& path, const json& value) {
-  const std::string last = path.substr(path.rfind('.') + 1);
-  if (!value.is_object()) {
-    const std::string text = scalar_text(value);
-    return path == "graph" ? text : text.empty() ? "" : last + text;
-  }
-  const auto kind = value.find("kind");
-  if (kind == value.end() || !kind->is_string()) return "";
-  std::string name = kind->get<std::string>();
-  for (const auto& [key, entry] : value.items()) {
-    if (key == "kind") continue;
-    const std::string text = scalar_text(entry);
-    if (text.empty()) return "";
-    name += fmt::format("-{}{}", key, text);
-  }
-  return name;
-}
-
 json completed_config(const json& saved) {
   try {
     return config_of(experiment_parameters(tasks::task_named(task_kind(saved))).read("saved configuration", saved));
@@ -249,7 +203,7 @@ std::string first_difference(const json& a, const json& b) {
 std::string experiment_name(json source, const std::vector<std::string>& overrides) {
   for (const std::string& text : overrides) apply_override(source, text);
   const json name = source.is_object() ? source.value("name", json()) : json();
-  return as_file_name(name.is_string() ? name.get<std::string>() : "experiment");
+  return as_file_name(name.is_string() ? name.get<std::string>() : "", "experiment");
 }
 
 Experiment read_experiment(json source, const ExperimentOptions& options) {
@@ -257,39 +211,33 @@ Experiment read_experiment(json source, const ExperimentOptions& options) {
     throw ConfigError("experiment", fmt::format("must be a JSON object, not {}", json_excerpt(source)));
   }
   for (const std::string& text : options.overrides) apply_override(source, text);
-  std::vector<std::string> plugins;
   if (source.contains("plugins") && source["plugins"].is_array()) {
     for (const json& library : source["plugins"]) {
-      if (!library.is_string()) continue;
-      plugins.push_back(find_data_file(library.get<std::string>(), options.data_folders));
-      load_plugin(plugins.back());
+      if (library.is_string()) load_named_plugin(library.get<std::string>(), options.data_folders);
     }
   }
 
   const tasks::Task& task = tasks::task_named(task_kind(source));
   const ParameterTable table = experiment_parameters(task);
-  const json sweep = source.value("sweep", json::object());
-  if (!sweep.is_object()) {
-    throw ConfigError("sweep", fmt::format("must be an object of lists, not {}", json_excerpt(sweep)));
-  }
-  const std::vector<SweepAxis> axes = read_sweep(sweep);
-
-  Experiment experiment{.name = {}, .description = {}, .source = source, .task = &task, .runs = {}, .plugins = plugins};
-  std::set<std::string> names;
-  for (json& settings : combinations(axes)) {
-    json own = source;
-    for (const auto& [path, value] : settings.items()) set_value(own, path, value);
-    PlannedRun run = check_run(table, task, own, options);
-    run.name = name_of(axes, settings, run.config["graph"]);
-    run.settings = std::move(settings);
-    if (!names.insert(run.name).second) {
-      throw ConfigError("sweep", fmt::format("two runs would be called '{}'; is a value given twice?", run.name));
-    }
-    experiment.runs.push_back(std::move(run));
-  }
   json own = source;
   own.erase("sweep");
-  experiment.name = experiment_name(own);
+  const std::vector<SweepAxis> axes = read_sweep(source.value("sweep", json::object()));
+  Experiment experiment{.name = experiment_name(own), .description = {}, .source = source, .task = &task, .runs = {}};
+  std::map<std::string, const json*> config_of_name;
+  const std::vector<SweepPlace> places = sweep_places(axes);
+  experiment.runs.reserve(places.size());
+  for (const SweepPlace& place : places) {
+    const auto run_with = [&](const json& settings) { return check_run(table, task, own, settings, options); };
+    PlannedRun& run = experiment.runs.emplace_back(run_at(axes, place, run_with));
+    const std::string name = run_name(axes, place, run.config["graph"]);
+    run.name = name;
+    for (int number = 2; !config_of_name.emplace(run.name, &run.config).second; ++number) {
+      if (*config_of_name[run.name] == run.config) {
+        throw ConfigError("sweep", fmt::format("two runs would be the same, '{}'; is a value given twice?", run.name));
+      }
+      run.name = fmt::format("{}-{}", name, number);
+    }
+  }
   experiment.description = own.value("description", "");
   experiment.jobs = own.value("jobs", json()).is_number_integer() ? own["jobs"].get<std::int64_t>() : 0;
   return experiment;

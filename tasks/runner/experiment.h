@@ -4,13 +4,14 @@
 #include <string>
 #include <vector>
 
+#include "tasks/runner/run_name.h"
 #include "tasks/task.h"
 
 namespace bough::runner {
 
 /// One run of a sweep.
 struct PlannedRun {
-  std::string name;            ///< by what differs from the others; also the name of its folder
+  std::string name;            ///< run_name(), and a number where that is taken; also the name of its folder
   nlohmann::json config;       ///< {"task", "model", "graph", "train"}: checked, with every default
   nlohmann::json settings;     ///< what the sweep sets: {"train.seed": 1, ...}
   tasks::RunSettings checked;  ///< config as the task takes it
@@ -23,8 +24,7 @@ struct Experiment {
   nlohmann::json source;  ///< as given, with what --set changed
   const tasks::Task* task = nullptr;
   std::vector<PlannedRun> runs;
-  std::vector<std::string> plugins = {};  ///< files of the plug-ins it names
-  std::int64_t jobs = 0;                  ///< runs side by side; 0 = as many as there are cores
+  std::int64_t jobs = 0;  ///< runs side by side; 0 = as many as there are cores
 };
 
 /// What an experiment for this task may hold.
@@ -38,7 +38,8 @@ struct ExperimentOptions {
 };
 
 /// Checks everything that needs no data. ConfigError naming the key, with the nearest known one, for anything that is
-/// not allowed, for a sweep without values and for two runs that are the same. Loads the plug-ins it names, which are
+/// not allowed and the value of the sweep that it comes from, for a sweep without values and for two runs that are the
+/// same. Loads the plug-ins it names, which are
 /// looked up like data.
 Experiment read_experiment(nlohmann::json source, const ExperimentOptions& options = {});
 
@@ -51,9 +52,6 @@ void apply_override(nlohmann::json& source, const std::string& text);
 
 /// A checked configuration as the task takes it.
 tasks::RunSettings settings_of(const nlohmann::json& config, std::vector<std::string> data_folders, Device device);
-
-/// A short name for what a sweep sets: "bpt-k4", "seed2".
-std::string describe_setting(const std::string& path, const nlohmann::json& value);
 
 /// The configuration of a run that was saved earlier, with the defaults of keys that have been added to experiments
 /// since; as it is where it is no longer a valid one.

@@ -56,6 +56,7 @@ ordered_json to_json(const RunResult& result) {
                         {"seed", result.config.value("train", json::object()).value("seed", json())},
                         {"status", to_string(result.status)}};
   if (!result.error.empty()) entry["error"] = result.error;
+  if (!result.plugins.empty()) entry["plugins"] = result.plugins;
   entry.update({{"attention_degree", result.facts.attention_degree},
                 {"num_edges", result.facts.num_edges},
                 {"num_nodes", result.facts.num_nodes},
@@ -87,6 +88,7 @@ RunResult run_result_from(const json& entry) {
                                .num_edges = entry.at("num_edges"),
                                .length = entry.at("length"),
                                .parameters = entry.at("parameters")},
+                     .plugins = entry.value("plugins", std::vector<std::string>()),
                      .steps_done = entry.at("steps"),
                      .metrics = object_in(entry, "metrics"),
                      .best_step = {},
@@ -113,6 +115,11 @@ RunResult* Results::find(const std::string& run_name) {
   return found == runs.end() ? nullptr : &*found;
 }
 
+const GraphPicture* Results::picture_of(const json& graph) const {
+  const auto found = std::ranges::find(pictures, graph, &GraphPicture::graph);
+  return found == pictures.end() ? nullptr : &*found;
+}
+
 ordered_json to_json(const Results& results) {
   ordered_json file = {{"name", results.name},
                        {"description", results.description},
@@ -128,6 +135,10 @@ ordered_json to_json(const Results& results) {
   for (const Bound& bound : results.bounds) file["bounds"].push_back({{"name", bound.name}, {"value", bound.value}});
   file["runs"] = ordered_json::array();
   for (const RunResult& run : results.runs) file["runs"].push_back(to_json(run));
+  file["pictures"] = ordered_json::array();
+  for (const GraphPicture& picture : results.pictures) {
+    file["pictures"].push_back({{"graph", picture.graph}, {"svg", picture.svg}});
+  }
   return file;
 }
 
@@ -156,6 +167,9 @@ Results load_results(const std::string& path) {
                     .runs = {}};
     for (const json& bound : file.at("bounds")) results.bounds.push_back({bound.at("name"), bound.at("value")});
     for (const json& run : file.at("runs")) results.runs.push_back(run_result_from(run));
+    for (const json& picture : file.value("pictures", json::array())) {
+      results.pictures.push_back({picture.at("graph"), picture.at("svg")});
+    }
     return results;
   } catch (const json::exception& error) {
     throw IoError("results", fmt::format("'{}' does not hold results of bough run: {}", path, error.what()));

@@ -24,6 +24,7 @@ struct RunResult {
   RunStatus status = RunStatus::running;
   std::string error = {};
   RunFacts facts = {};
+  std::vector<std::string> plugins = {};  ///< libraries that its graph comes from
   std::int64_t steps_done = 0;
   /// Of the parameters that were best on the validation data, at best_step; those after the last step beside it.
   nlohmann::json metrics = nlohmann::json::object();
@@ -42,6 +43,12 @@ nlohmann::ordered_json to_json(const RunResult& result);
 /// IoError if something that is needed is missing or of another type.
 RunResult run_result_from(const nlohmann::json& entry);
 
+/// What a graph looks like, so that reports can show it where its plug-in is not.
+struct GraphPicture {
+  nlohmann::json graph;  ///< its specification
+  std::string svg;
+};
+
 /// Everything a report needs: the file that stays valid JSON whatever happens.
 struct Results {
   std::string name, description;
@@ -52,8 +59,11 @@ struct Results {
   Metric metric;
   std::vector<Bound> bounds;
   std::vector<RunResult> runs;
+  std::vector<GraphPicture> pictures = {};  ///< of every graph of the runs that can be drawn
 
   RunResult* find(const std::string& run_name);
+  /// Nothing if there is none, as in results of earlier versions.
+  const GraphPicture* picture_of(const nlohmann::json& graph) const;
 };
 
 /// The contents of results.json.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -9,6 +10,7 @@
 #include "bough/core/errors.h"
 #include "bough/core/parallel.h"
 #include "bough/graph/plugin.h"
+#include "tasks/runner/resumption.h"
 #include "tasks/runner/run_sweep.h"
 
 namespace bough {
@@ -95,12 +97,16 @@ int jobs_for(const runner::Experiment& experiment, const std::vector<runner::Run
   return runner::choose_jobs(plans, options.jobs > 0 ? options.jobs : experiment.jobs, num_threads());
 }
 
-/// What concerns every run is an error of the experiment.
+/// What concerns every run is one error of the experiment.
+void require_no_common_error(const std::vector<runner::RunPlan>& plans) {
+  const std::string& first = plans.front().error;
+  const auto same = [&](const runner::RunPlan& plan) { return plan.error == first; };
+  if (!first.empty() && std::ranges::all_of(plans, same)) throw Error(first);
+}
+
 void require_one_that_can_start(const std::vector<runner::RunPlan>& plans) {
-  for (const runner::RunPlan& plan : plans) {
-    if (plan.error.empty()) return;
-  }
-  throw Error(plans.front().error);
+  const auto can_start = [](const runner::RunPlan& plan) { return plan.error.empty(); };
+  if (std::ranges::none_of(plans, can_start)) throw Error(plans.front().error);
 }
 
 /// Passes on what a sweep tells.
@@ -126,6 +132,9 @@ ExperimentResults run_experiment(const json& experiment, const RunOptions& optio
   const runner::Experiment checked = runner::read_experiment(
       experiment, {.overrides = options.overrides, .data_folders = options.data_folders, .device = options.device});
   const std::vector<runner::RunPlan> plans = runner::plan_runs(checked);
+  require_no_common_error(plans);
+  // Asked again when the folder is locked; here before anybody is told that results go there.
+  if (!options.folder.empty()) runner::results_to_go_on_with(options.folder, checked, plans, options.resume);
   const int jobs = jobs_for(checked, plans, options);
   RunObserver silent;
   RunObserver& observer = options.observer == nullptr ? silent : *options.observer;
@@ -141,7 +150,6 @@ ExperimentResults run_experiment(const json& experiment, const RunOptions& optio
                                                           .resume = options.resume,
                                                           .jobs = jobs,
                                                           .worker_program = options.worker_program,
-                                                          .plugins = options.plugins,
                                                           .command = options.command,
                                                           .handle_signals = options.handle_signals,
                                                           .observer = &forwarder});

@@ -1,10 +1,15 @@
 #include "tasks/runner/run_plan.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <set>
 
 #include "bough/autograd/autograd.h"
+#include "bough/core/errors.h"
 #include "bough/core/parallel.h"
 #include "bough/ops/matmul.h"
 #include "tasks/machine.h"
@@ -47,6 +52,7 @@ std::vector<RunPlan> plan_runs(const Experiment& experiment) {
   std::vector<RunPlan> plans;
   std::map<std::int64_t, double> speed_of_width;
   std::map<std::string, std::size_t> plan_of;  // by configuration
+  std::set<std::string> missing;
   for (const PlannedRun& run : experiment.runs) {
     RunPlan plan{.run = &run};
     const std::string key = without_seed(run.config);
@@ -60,8 +66,8 @@ std::vector<RunPlan> plan_runs(const Experiment& experiment) {
     try {
       const auto started = experiment.task->start(run.checked);
       plan.facts = started->facts();
-      const training::TrainingOptions options =
-          training::training_options(run.checked.train, started->steps_per_epoch());
+      plan.steps_per_epoch = started->steps_per_epoch();
+      const training::TrainingOptions options = training::training_options(run.checked.train, plan.steps_per_epoch);
       const std::int64_t width = run.checked.model.integer("dim");
       if (!speed_of_width.contains(width)) speed_of_width[width] = measure_product_speed(width);
       const auto evaluations = static_cast<double>(options.steps / options.evaluate_every);
@@ -69,11 +75,14 @@ std::vector<RunPlan> plan_runs(const Experiment& experiment) {
       const double steps =
           static_cast<double>(options.steps) + evaluations * plan.facts.validation_steps + plan.facts.test_steps;
       plan.seconds = steps * plan.facts.operations_per_step / (share_of_product_speed * speed_of_width[width]);
+    } catch (const IoError& error) {
+      missing.insert(error.what());
     } catch (const std::exception& error) {
       plan.error = error.what();
     }
     plans.push_back(std::move(plan));
   }
+  if (!missing.empty()) throw IoError(fmt::format("{}", fmt::join(missing, "; ")));
   return plans;
 }
 

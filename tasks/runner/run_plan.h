@@ -12,11 +12,13 @@ struct RunPlan {
   const PlannedRun* run = nullptr;
   tasks::RunFacts facts = {};
   std::string error = {};
+  std::int64_t steps_per_epoch = 1;
   double seconds = 0;  ///< about, on one core
 };
 
 /// Reads the data, builds graph and model of each run and drops them again: what can go wrong before the first step
-/// goes wrong here. Runs that differ in their seed alone are tried once. Times are estimated from the operations of a
+/// goes wrong here. Runs that differ in their seed alone are tried once. IoError, one for all runs, that names every
+/// data file that cannot be read; anything else concerns its run alone. Times are estimated from the operations of a
 /// step and the speed of a small product measured now; expect them to be right within a factor of two.
 std::vector<RunPlan> plan_runs(const Experiment& experiment);
 

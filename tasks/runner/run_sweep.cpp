@@ -5,18 +5,17 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <iostream>
-#include <iterator>
 
 #include "bough/core/errors.h"
-#include "bough/core/json.h"
 #include "bough/core/parallel.h"
-#include "bough/graph/plugin.h"
+#include "bough/graph/draw.h"
+#include "bough/graph/graph_generator.h"
 #include "bough/ops/matmul.h"
 #include "src/core/files.h"
 #include "tasks/machine.h"
-#include "tasks/registry.h"
+#include "tasks/recorded_plugins.h"
 #include "tasks/runner/interrupt.h"
+#include "tasks/runner/resumption.h"
 #include "tasks/runner/worker.h"
 
 namespace bough::runner {
@@ -32,27 +31,41 @@ const std::string& created(const std::string& folder) {
   return folder;
 }
 
+/// The graph of a short sequence; nothing for one that cannot be drawn: a pattern of one fixed length that is too long,
+/// one without a causal form.
+std::optional<std::string> drawn(const json& graph) {
+  constexpr std::int64_t length = 32;
+  try {
+    const auto generator = generators().make(graph);
+    return draw_svg(generator->build({.length = generator->fixed_length().value_or(length), .causal = true}),
+                    {.title = describe_setting("graph", graph)});
+  } catch (const std::exception&) {
+    return {};
+  }
+}
+
 class Sweep {
  public:
-  Sweep(const Experiment& experiment, const SweepOptions& options);
+  Sweep(const Experiment& experiment, const std::vector<RunPlan>& plans, const SweepOptions& options);
 
-  SweepOutcome run(const std::vector<RunPlan>& plans);
+  SweepOutcome run();
 
  private:
-  std::vector<const RunPlan*> pending(const std::vector<RunPlan>& plans);
+  std::vector<const RunPlan*> pending();
   void run_here(const std::vector<const RunPlan*>& plans);
   void run_side_by_side(std::vector<const RunPlan*> plans);
   void on_event(const RunPlan& plan, WorkerProcess& worker, bool& has_result);
-  json worker_request(const RunPlan& plan) const;
+  WorkerRequest worker_request(const RunPlan& plan) const;
   void note_start(const RunPlan& plan);
   void note_result(const RunResult& result);
   RunResult failed(const RunPlan& plan, const std::string& error) const;
-  void put(const RunResult& result);
+  void put(RunResult result);
   std::string folder_of(const std::string& run) const { return (fs::path(options_.folder) / "runs" / run).string(); }
   bool should_stop() { return (options_.handle_signals && interrupted()) || observer_.should_stop(); }
   void save() const { save_results((fs::path(options_.folder) / "results.json").string(), outcome_.results); }
 
   const Experiment& experiment_;
+  const std::vector<RunPlan>& plans_;
   const SweepOptions& options_;
   FolderLock lock_;
   SweepObserver silent_;
@@ -60,21 +73,13 @@ class Sweep {
   SweepOutcome outcome_;
 };
 
-Sweep::Sweep(const Experiment& experiment, const SweepOptions& options)
+Sweep::Sweep(const Experiment& experiment, const std::vector<RunPlan>& plans, const SweepOptions& options)
     : experiment_(experiment),
+      plans_(plans),
       options_(options),
       lock_(created(options.folder)),
       observer_(options.observer == nullptr ? silent_ : *options.observer) {
-  const std::string path = (fs::path(options.folder) / "results.json").string();
-  if (fs::exists(path)) outcome_.results = load_results(path);
-  for (const PlannedRun& run : experiment.runs) {
-    const RunResult* before = outcome_.results.find(run.name);
-    if (before == nullptr) continue;
-    const std::string difference = first_difference(completed_config(before->config), run.config);
-    if (difference.empty()) continue;
-    throw ConfigError("run", fmt::format("'{}' holds the run '{}' with another {}; choose another --out",
-                                         options.folder, run.name, difference));
-  }
+  outcome_.results = results_to_go_on_with(options.folder, experiment, plans, options.resume);
   Results& results = outcome_.results;
   results.name = experiment.name;
   results.description = experiment.description;
@@ -85,11 +90,11 @@ Sweep::Sweep(const Experiment& experiment, const SweepOptions& options)
   results.bounds = experiment.task->bounds(experiment.runs.front().checked);
 }
 
-std::vector<const RunPlan*> Sweep::pending(const std::vector<RunPlan>& plans) {
+std::vector<const RunPlan*> Sweep::pending() {
   std::vector<const RunPlan*> result;
-  for (const RunPlan& plan : plans) {
+  for (const RunPlan& plan : plans_) {
     const RunResult* before = outcome_.results.find(plan.run->name);
-    if (before != nullptr && before->status == RunStatus::done) {
+    if (before != nullptr && before->status == RunStatus::done && has_planned_length(*before, *plan.run)) {
       observer_.on_result(*before, true);
     } else if (!plan.error.empty()) {
       note_result(failed(plan, plan.error));
@@ -100,7 +105,7 @@ std::vector<const RunPlan*> Sweep::pending(const std::vector<RunPlan>& plans) {
   return result;
 }
 
-SweepOutcome Sweep::run(const std::vector<RunPlan>& plans) {
+SweepOutcome Sweep::run() {
   std::optional<InterruptGuard> guard;
   if (options_.handle_signals) guard.emplace();
   const std::string source = experiment_.source.dump(2) + "\n";
@@ -109,7 +114,7 @@ SweepOutcome Sweep::run(const std::vector<RunPlan>& plans) {
   writer.commit();
   save();
 
-  const std::vector<const RunPlan*> left = pending(plans);
+  const std::vector<const RunPlan*> left = pending();
   options_.jobs > 1 ? run_side_by_side(left) : run_here(left);
   outcome_.interrupted = should_stop();
   return std::move(outcome_);
@@ -167,28 +172,26 @@ void Sweep::run_side_by_side(std::vector<const RunPlan*> plans) {
 }
 
 void Sweep::on_event(const RunPlan& plan, WorkerProcess& worker, bool& has_result) {
-  for (const json& line : worker.read_lines()) {
-    if (line.contains("progress")) observer_.on_progress(plan.run->name, run_progress_from(line["progress"]));
-    if (line.contains("result")) {
+  for (const WorkerMessage& message : worker.read_messages()) {
+    if (const auto* progress = std::get_if<RunProgress>(&message)) observer_.on_progress(plan.run->name, *progress);
+    if (const auto* result = std::get_if<RunResult>(&message)) {
       has_result = true;
-      note_result(run_result_from(line["result"]));
+      note_result(*result);
     }
   }
 }
 
-json Sweep::worker_request(const RunPlan& plan) const {
-  std::vector<std::string> plugins = options_.plugins;
-  plugins.insert(plugins.end(), experiment_.plugins.begin(), experiment_.plugins.end());
-  return {{"run", plan.run->name},
-          {"settings", plan.run->settings},
-          {"config", plan.run->config},
-          {"folder", folder_of(plan.run->name)},
-          {"resume", options_.resume},
-          {"threads", std::max(1, num_threads() / options_.jobs)},
-          {"data_folders", plan.run->checked.data_folders},
-          {"device", bough::to_string(plan.run->checked.device)},
-          {"tf32", tf32_products()},
-          {"plugins", plugins}};
+WorkerRequest Sweep::worker_request(const RunPlan& plan) const {
+  return {.name = plan.run->name,
+          .settings = plan.run->settings,
+          .config = plan.run->config,
+          .folder = folder_of(plan.run->name),
+          .resume = options_.resume,
+          .threads = std::max(1, num_threads() / options_.jobs),
+          .data_folders = plan.run->checked.data_folders,
+          .device = plan.run->checked.device,
+          .tf32 = tf32_products(),
+          .plugins = tasks::loaded_plugins()};
 }
 
 RunResult Sweep::failed(const RunPlan& plan, const std::string& error) const {
@@ -200,14 +203,29 @@ RunResult Sweep::failed(const RunPlan& plan, const std::string& error) const {
           .facts = plan.facts};
 }
 
-void Sweep::put(const RunResult& result) {
+void Sweep::put(RunResult result) {
+  const json& graph = result.config.at("graph");
+  result.plugins = tasks::plugins_of(graph);
+  if (outcome_.results.picture_of(graph) == nullptr) {
+    if (const auto svg = drawn(graph)) outcome_.results.pictures.push_back({graph, *svg});
+  }
   RunResult* known = outcome_.results.find(result.name);
   known == nullptr ? void(outcome_.results.runs.push_back(result)) : void(*known = result);
   save();
 }
 
 void Sweep::note_start(const RunPlan& plan) {
-  if (options_.resume && outcome_.results.find(plan.run->name) != nullptr) return;
+  if (RunResult* before = outcome_.results.find(plan.run->name); options_.resume && before != nullptr) {
+    // It may be one that was done and takes more steps now.
+    RunResult resumed = *before;
+    resumed.settings = plan.run->settings;
+    resumed.config = plan.run->config;
+    resumed.status = RunStatus::running;
+    resumed.error.clear();
+    resumed.metrics = resumed.last_metrics = json::object();
+    resumed.best_step.reset();
+    return put(std::move(resumed));
+  }
   put({.name = plan.run->name, .settings = plan.run->settings, .config = plan.run->config, .facts = plan.facts});
 }
 
@@ -220,37 +238,7 @@ void Sweep::note_result(const RunResult& result) {
 }  // namespace
 
 SweepOutcome run_sweep(const Experiment& experiment, const std::vector<RunPlan>& plans, const SweepOptions& options) {
-  return Sweep(experiment, options).run(plans);
-}
-
-int serve_worker() {
-  const InterruptGuard guard;
-  const std::string text{std::istreambuf_iterator<char>(std::cin), {}};
-  const json request = parse_json(text, "worker request");
-  set_num_threads(request.at("threads"));
-  set_tf32_products(request.at("tf32"));
-  for (const json& library : request.at("plugins")) load_plugin(library.get<std::string>());
-  const json& config = request.at("config");
-  const PlannedRun run{.name = request.at("run"),
-                       .config = config,
-                       .settings = request.at("settings"),
-                       .checked = settings_of(config, request.at("data_folders"),
-                                              parse_device(request.at("device").get<std::string>()))};
-  const auto say = [](const char* what, const auto& value) {
-    const std::string line =
-        nlohmann::ordered_json{{what, value}}.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
-    std::fwrite(line.data(), 1, line.size(), stdout);
-    std::fflush(stdout);
-  };
-  const RunResult result =
-      train_run({.task = &tasks::task_named(config.at("task").at("kind")),
-                 .run = &run,
-                 .folder = request.at("folder"),
-                 .resume = request.at("resume"),
-                 .should_stop = interrupted,
-                 .on_progress = [&](const RunProgress& progress) { say("progress", to_json(progress)); }});
-  say("result", to_json(result));
-  return result.status == RunStatus::failed ? 1 : 0;
+  return Sweep(experiment, plans, options).run();
 }
 
 }  // namespace bough::runner

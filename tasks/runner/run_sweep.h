@@ -20,13 +20,12 @@ class SweepObserver {
 };
 
 struct SweepOptions {
-  std::string folder = {};                ///< results.json, experiment.json and runs/<name>/ go there
-  bool resume = false;                    ///< unfinished runs go on from their checkpoints
-  int jobs = 1;                           ///< above 1 every run is a process of its own
-  std::string worker_program = {};        ///< a program that calls serve_worker when its only argument is run-worker
-  std::vector<std::string> plugins = {};  ///< given beside those of the experiment
-  std::string command = {};               ///< how to repeat it, for the report
-  bool handle_signals = true;             ///< the first SIGINT or SIGTERM saves the runs under way and ends
+  std::string folder = {};          ///< results.json, experiment.json and runs/<name>/ go there
+  bool resume = false;              ///< unfinished runs go on from their checkpoints
+  int jobs = 1;                     ///< above 1 every run is a process of its own
+  std::string worker_program = {};  ///< a program that calls serve_worker when its only argument is run-worker
+  std::string command = {};         ///< how to repeat it, for the report
+  bool handle_signals = true;       ///< the first SIGINT or SIGTERM saves the runs under way and ends
   SweepObserver* observer = nullptr;
 };
 
@@ -37,13 +36,9 @@ struct SweepOutcome {
 };
 
 /// Runs what is not done yet. results.json is replaced after every run that starts or ends, and runs that it lists as
-/// done are not repeated. ConfigError before anything is changed if the folder holds a run of the same name with other
-/// settings. A run that fails is recorded and the others go on. The same results, bit for bit, for any number of jobs
+/// done are not repeated. ConfigError before anything is changed if the folder is not one to go on with (resumption.h).
+/// A run that fails is recorded and the others go on. The same results, bit for bit, for any number of jobs
 /// and threads.
 SweepOutcome run_sweep(const Experiment& experiment, const std::vector<RunPlan>& plans, const SweepOptions& options);
-
-/// The other end of a worker process: reads the checked configuration of one run from stdin, trains, and writes
-/// progress and result to stdout. Returns the exit code.
-int serve_worker();
 
 }  // namespace bough::runner

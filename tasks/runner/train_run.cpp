@@ -6,28 +6,32 @@
 
 #include "bough/core/errors.h"
 #include "bough/core/memory.h"
+#include "tasks/recorded_plugins.h"
+#include "tasks/runner/resumption.h"
 
 namespace bough::runner {
 namespace {
 
 using nlohmann::json;
 
-training::LoopRequest loop_request(const RunRequest& request) {
+training::LoopRequest loop_request(const RunRequest& request, std::int64_t steps_per_epoch) {
   const PlannedRun& run = *request.run;
-  const auto require_same_config = [&run, &request](const json& saved) {
-    const std::string difference = first_difference(completed_config(saved), run.config);
-    if (difference.empty()) return;
-    throw ConfigError("resume", fmt::format("the checkpoint in '{}' was made with another {}; choose another --out",
-                                            request.folder, difference));
+  const auto require_resumable = [&run, &request, steps_per_epoch](const json& saved, std::int64_t steps_done) {
+    const std::string reason = why_not_resumable({saved, steps_done}, run, *request.task, steps_per_epoch);
+    if (reason.empty()) return;
+    throw ConfigError("resume",
+                      fmt::format("the checkpoint in '{}' is not one of this run: it {}; choose another --out",
+                                  request.folder, reason));
   };
   return {.name = run.name,
           .config = run.config,
+          .notes = {{tasks::plugins_note, json(tasks::plugins_of(run.config.at("graph"))).dump()}},
           .train = run.checked.train,
           .metric = request.task->metric(),
           .device = run.checked.device,
           .folder = request.folder,
           .resume = request.resume,
-          .check_saved_config = require_same_config,
+          .check_saved_run = require_resumable,
           .should_stop = request.should_stop,
           .on_progress = request.on_progress};
 }
@@ -55,7 +59,7 @@ RunResult train_run(const RunRequest& request) {
     std::filesystem::create_directories(request.folder);
     run = request.task->start(request.run->checked);
     result.facts = run->facts();
-    loop.emplace(*run, loop_request(request));
+    loop.emplace(*run, loop_request(request, run->steps_per_epoch()));
     loop->run();
     take_over(loop->outcome(), result);
   } catch (const std::exception& error) {

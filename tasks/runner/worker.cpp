@@ -8,14 +8,21 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
+#include <iostream>
+#include <iterator>
 
 #include "bough/core/errors.h"
+#include "bough/core/parallel.h"
+#include "bough/graph/plugin.h"
+#include "bough/ops/matmul.h"
+#include "tasks/registry.h"
+#include "tasks/runner/interrupt.h"
+#include "tasks/runner/train_run.h"
 
 namespace bough::runner {
 namespace {
-
-using nlohmann::json;
 
 struct Channel {
   int read_end = -1, write_end = -1;
@@ -56,33 +63,9 @@ void write_all(int file, const std::string& text) {
   }
 }
 
-double number_or_nan(const json& value) {
-  return value.is_number() ? value.get<double>() : std::numeric_limits<double>::quiet_NaN();
-}
-
 }  // namespace
 
-json to_json(const RunProgress& progress) {
-  return {{"step", progress.step},
-          {"steps", progress.steps},
-          {"loss", progress.loss},
-          {"metric", progress.metric},
-          {"tokens_per_second", progress.tokens_per_second},
-          {"memory_bytes", progress.memory_bytes},
-          {"seconds_left", progress.seconds_left}};
-}
-
-RunProgress run_progress_from(const json& entry) {
-  return {.step = entry.at("step"),
-          .steps = entry.at("steps"),
-          .loss = number_or_nan(entry.at("loss")),
-          .metric = number_or_nan(entry.at("metric")),
-          .tokens_per_second = number_or_nan(entry.at("tokens_per_second")),
-          .memory_bytes = entry.at("memory_bytes"),
-          .seconds_left = number_or_nan(entry.at("seconds_left"))};
-}
-
-WorkerProcess::WorkerProcess(const std::string& program, const json& request) {
+WorkerProcess::WorkerProcess(const std::string& program, const WorkerRequest& request) {
   const Channel input = make_channel(), output = make_channel();
   SpawnOptions spawn;
   ::posix_spawn_file_actions_adddup2(&spawn.actions, input.read_end, STDIN_FILENO);
@@ -100,7 +83,7 @@ WorkerProcess::WorkerProcess(const std::string& program, const json& request) {
     throw IoError("worker", fmt::format("'{}' cannot be started: {}", program, std::strerror(error)));
   }
   output_ = output.read_end;
-  write_all(input.write_end, request.dump());
+  write_all(input.write_end, to_json(request).dump());
   ::close(input.write_end);
 }
 
@@ -112,7 +95,7 @@ WorkerProcess::~WorkerProcess() {
   ::close(output_);
 }
 
-std::vector<json> WorkerProcess::read_lines() {
+std::vector<WorkerMessage> WorkerProcess::read_messages() {
   char piece[4096];
   const ssize_t got = ::read(output_, piece, sizeof(piece));
   if (got < 0 && errno == EINTR) return {};
@@ -121,15 +104,14 @@ std::vector<json> WorkerProcess::read_lines() {
     return {};
   }
   buffer_.append(piece, static_cast<std::size_t>(got));
-  std::vector<json> lines;
+  std::vector<WorkerMessage> messages;
   std::size_t begin = 0;
   for (std::size_t end = buffer_.find('\n'); end != std::string::npos; end = buffer_.find('\n', begin)) {
-    json line = json::parse(buffer_.substr(begin, end - begin), nullptr, false);
-    if (line.is_object()) lines.push_back(std::move(line));
+    if (auto message = message_in(buffer_.substr(begin, end - begin))) messages.push_back(*std::move(message));
     begin = end + 1;
   }
   buffer_.erase(0, begin);
-  return lines;
+  return messages;
 }
 
 void WorkerProcess::interrupt() {
@@ -145,6 +127,31 @@ std::string WorkerProcess::wait_for_end() {
   if (!WIFSIGNALED(status)) return fmt::format("its process ended with exit code {}", WEXITSTATUS(status));
   return fmt::format("its process was ended by signal {} ({}){}", WTERMSIG(status), strsignal(WTERMSIG(status)),
                      WTERMSIG(status) == SIGKILL ? "; did the machine run out of memory?" : "");
+}
+
+int serve_worker() {
+  const InterruptGuard guard;
+  const WorkerRequest request = worker_request_from({std::istreambuf_iterator<char>(std::cin), {}});
+  set_num_threads(request.threads);
+  set_tf32_products(request.tf32);
+  for (const std::string& library : request.plugins) load_plugin(library);
+  const PlannedRun run{.name = request.name,
+                       .config = request.config,
+                       .settings = request.settings,
+                       .checked = settings_of(request.config, request.data_folders, request.device)};
+  const auto send = [](const WorkerMessage& message) {
+    const std::string line = to_line(message);
+    std::fwrite(line.data(), 1, line.size(), stdout);
+    std::fflush(stdout);
+  };
+  const RunResult result = train_run({.task = &tasks::task_named(request.config.at("task").at("kind")),
+                                      .run = &run,
+                                      .folder = request.folder,
+                                      .resume = request.resume,
+                                      .should_stop = interrupted,
+                                      .on_progress = send});
+  send(result);
+  return result.status == RunStatus::failed ? 1 : 0;
 }
 
 }  // namespace bough::runner

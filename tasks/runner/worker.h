@@ -2,23 +2,19 @@
 
 #include <sys/types.h>
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
-#include "tasks/runner/train_run.h"
+#include "tasks/runner/worker_protocol.h"
 
 namespace bough::runner {
 
-nlohmann::json to_json(const RunProgress& progress);
-RunProgress run_progress_from(const nlohmann::json& entry);
-
-/// Another process that trains one run: JSON in, a line of JSON for each thing it has to say out. It is in a process
-/// group of its own, so that Ctrl-C reaches it only through interrupt().
+/// The sweep's end of a worker: another process that trains one run. It is in a process group of its own, so that
+/// Ctrl-C reaches it only through interrupt().
 class WorkerProcess {
  public:
   /// IoError if the program cannot be started.
-  WorkerProcess(const std::string& program, const nlohmann::json& request);
+  WorkerProcess(const std::string& program, const WorkerRequest& request);
   /// Ends the process if it still runs.
   ~WorkerProcess();
   WorkerProcess(const WorkerProcess&) = delete;
@@ -26,8 +22,8 @@ class WorkerProcess {
 
   /// Readable when there is something to say.
   int output() const { return output_; }
-  /// Complete lines that have come; call when output() is readable. finished() is true once there will be no more.
-  std::vector<nlohmann::json> read_lines();
+  /// Messages that have come; call when output() is readable. finished() is true once there will be no more.
+  std::vector<WorkerMessage> read_messages();
   bool finished() const { return finished_; }
   /// Asks it once to save and end.
   void interrupt();
@@ -39,7 +35,10 @@ class WorkerProcess {
   pid_t process_ = -1;
   int output_ = -1;
   bool finished_ = false, told_to_end_ = false;
-  std::string buffer_;
+  std::string buffer_;  ///< the part of a line that has come
 };
+
+/// The worker's end: reads its request from stdin, trains, and writes messages to stdout. Returns the exit code.
+int serve_worker();
 
 }  // namespace bough::runner

@@ -145,11 +145,18 @@ json TrainingLoop::metrics_at(std::int64_t step) const {
   return point == outcome_.curve.end() || point->metrics.is_null() ? json::object() : point->metrics;
 }
 
+std::map<std::string, std::string> TrainingLoop::notes_with(const char* name, std::string value) const {
+  std::map<std::string, std::string> notes = request_.notes;
+  notes["config"] = request_.config.dump();
+  notes[name] = std::move(value);
+  return notes;
+}
+
 void TrainingLoop::open_log(bool resumed) {
   const std::string path = path_of("log.jsonl");
   log_.emplace(resumed ? RunLog::resume(path, outcome_.steps_done) : RunLog::start(path));
   if (resumed) {
-    log_->write({{"step", outcome_.steps_done}, {"resumed", true}});
+    log_->write({{"step", outcome_.steps_done}, {"resumed", true}, {"steps", options_.steps}});
   } else {
     log_->write({{"run", request_.name},
                  {"config", request_.config},
@@ -197,7 +204,7 @@ json TrainingLoop::evaluate() {
   metrics = finite(std::move(metrics), step);
   metric_ = plain.at(request_.metric.name);
   if (early_stopping_.add(step, metric_)) {
-    trainer_.save_evaluated(path_of(best_file), {{"config", request_.config.dump()}, {"step", std::to_string(step)}});
+    trainer_.save_evaluated(path_of(best_file), notes_with("step", std::to_string(step)));
   }
   evaluation_seconds_ += seconds_since(start);
   return metrics;
@@ -221,7 +228,7 @@ void TrainingLoop::save() {
                       {"loss_sum", loss_sum_},
                       {"loss_count", loss_count_},
                       {"early_stopping", early_stopping_.state()}};
-  trainer_.save(path_of(checkpoint_file), {{state_note, state.dump()}, {"config", request_.config.dump()}});
+  trainer_.save(path_of(checkpoint_file), notes_with(state_note, state.dump()));
   last_save_ = Clock::now();
 }
 
@@ -232,7 +239,6 @@ void TrainingLoop::restore() {
   if (note == notes.end() || config == notes.end()) {
     throw IoError("resume", fmt::format("'{}' is no checkpoint of a run", path));
   }
-  request_.check_saved_config(parse_json(config->second, "checkpoint"));
   try {
     const json state = parse_json(note->second, "checkpoint");
     outcome_ = outcome_from(state.at("outcome"));
@@ -243,6 +249,7 @@ void TrainingLoop::restore() {
     throw IoError("resume", fmt::format("'{}' was written by another version of bough ({}); start the run anew", path,
                                         error.what()));
   }
+  request_.check_saved_run(parse_json(config->second, "checkpoint"), outcome_.steps_done);
   if (early_stopping_.best_step() && !std::filesystem::exists(path_of(best_file))) {
     throw IoError("resume", fmt::format("there is no '{}', the parameters of step {}, which were the best so far; "
                                         "start the run anew",

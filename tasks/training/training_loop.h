@@ -3,6 +3,7 @@
 #include <chrono>
 #include <functional>
 #include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -50,15 +51,17 @@ struct TrainingOutcome {
 };
 
 struct LoopRequest {
-  std::string name = {};          ///< of the run, for its log
-  nlohmann::json config = {};     ///< kept in log and checkpoints
-  Settings train;                 ///< as training_parameters() describes it
-  tasks::Metric metric;           ///< decides which evaluation is the best
-  Device device = Device::cpu();  ///< of the run
-  std::string folder = {};        ///< where log.jsonl and the checkpoints go; must be there
-  bool resume = false;            ///< go on from the checkpoint, if there is one
-  /// Throws if a run with this configuration must not be gone on with.
-  std::function<void(const nlohmann::json& saved_config)> check_saved_config = [](const nlohmann::json&) {};
+  std::string name = {};                          ///< of the run, for its log
+  nlohmann::json config = {};                     ///< kept in log and checkpoints
+  std::map<std::string, std::string> notes = {};  ///< kept in checkpoints beside those of the run
+  Settings train;                                 ///< as training_parameters() describes it
+  tasks::Metric metric;                           ///< decides which evaluation is the best
+  Device device = Device::cpu();                  ///< of the run
+  std::string folder = {};                        ///< where log.jsonl and the checkpoints go; must be there
+  bool resume = false;                            ///< go on from the checkpoint, if there is one
+  /// Throws if a run with this configuration that has taken so many steps must not be gone on with.
+  std::function<void(const nlohmann::json& saved_config, std::int64_t steps_done)> check_saved_run =
+      [](const nlohmann::json&, std::int64_t) {};
   /// Asked between steps; true saves and ends.
   std::function<bool()> should_stop = [] { return false; };
   /// Called about twice a second at most.
@@ -93,6 +96,8 @@ class TrainingLoop {
   void report_progress(bool now);
   void finish();
   nlohmann::json metrics_at(std::int64_t step) const;
+  /// What checkpoints hold beside the parameters.
+  std::map<std::string, std::string> notes_with(const char* name, std::string value) const;
   std::string path_of(const char* file) const;
   void save();
   void restore();

@@ -1,9 +1,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/program.h"
+#include "tests/support/files.h"
 
 namespace bough::test {
 namespace {
@@ -32,6 +34,97 @@ TEST(PluginOption, AnswersALibraryThatIsNotThere) {
   const ProgramResult result = run_bough({"graph", R"({"kind":"bpt","length":3})", "--plugin", "no/such.so"});
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_THAT(result.errors, HasSubstr("there is no file 'no/such.so'"));
+}
+
+/// A run of a pattern from a library that can be moved.
+class PluginRun : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::filesystem::copy_file(GOOD_PLUGIN, library);
+    write_file(folder.file("tiny.json"), R"({
+      "name": "tiny",
+      "task": {"corpus": {"kind": "turn_taking", "train_characters": 3000, "valid_characters": 300,
+                          "test_characters": 500}, "length": 32},
+      "model": {"layers": 1, "dim": 16, "heads": 2, "ffn": 16},
+      "graph": {"kind": "every_second"},
+      "train": {"steps": 3, "tokens_per_batch": 64, "schedule": "constant", "warmup": 1}})");
+    const ProgramResult result = run_bough({"run", folder.file("tiny.json"), "--out", out, "--plugin", library});
+    ASSERT_EQ(result.exit_code, 0) << result.errors;
+  }
+  void move_library() { std::filesystem::rename(library, moved); }
+  ProgramResult generate(const std::vector<std::string>& more = {}) {
+    std::vector<std::string> arguments{"generate", out + "/runs/every_second", "--count", "5"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run_bough(arguments);
+  }
+  ProgramResult resume(const std::vector<std::string>& more = {}) {
+    std::vector<std::string> arguments{"run", "--out", out, "--resume", "--set", "train.steps=4"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run_bough(arguments);
+  }
+
+  const TemporaryFolder folder;
+  const std::string library = folder.file("libmoving.so"), moved = folder.file("elsewhere.so"),
+                    out = folder.file("out");
+};
+
+TEST_F(PluginRun, ResultsKeepItsNameAndItsPicture) {
+  const json run = json::parse(file_content(out + "/results.json"))["runs"][0];
+  EXPECT_EQ(run["plugins"], json({std::filesystem::canonical(library).string()}));
+  move_library();
+  const std::size_t figures = file_content(out + "/report.html").find("<figcaption>every_second");
+  ASSERT_NE(figures, std::string::npos);
+  const ProgramResult report = run_bough({"report", out});
+  EXPECT_EQ(report.exit_code, 0);
+  EXPECT_EQ(report.errors, "");
+  EXPECT_THAT(file_content(out + "/report.html"), HasSubstr("<figcaption>every_second"));
+  ASSERT_EQ(run_bough({"compare", out, out, "--out", folder.file("both")}).exit_code, 0);
+  EXPECT_THAT(file_content(folder.file("both/report.html")), HasSubstr("<figcaption>every_second"));
+}
+
+TEST_F(PluginRun, ReportsOfResultsWithoutPicturesSayHowToGetThem) {
+  json results = json::parse(file_content(out + "/results.json"));
+  results.erase("pictures");
+  write_file(out + "/results.json", results.dump());
+  const ProgramResult without = run_bough({"report", out});
+  EXPECT_EQ(without.exit_code, 0);
+  EXPECT_THAT(without.errors, testing::AllOf(HasSubstr("no picture of"), HasSubstr("--plugin FILE")));
+  const ProgramResult with = run_bough({"report", out, "--plugin", library});
+  EXPECT_EQ(with.errors, "");
+  EXPECT_THAT(file_content(out + "/report.html"), HasSubstr("<figcaption>every_second"));
+}
+
+TEST_F(PluginRun, GenerateLoadsItAgainOrSaysWhichLibraryIsMissing) {
+  EXPECT_EQ(generate().exit_code, 0) << generate().errors;
+  move_library();
+  const ProgramResult missing = generate();
+  EXPECT_EQ(missing.exit_code, 1);
+  EXPECT_THAT(missing.errors,
+              testing::AllOf(HasSubstr("libmoving.so', which is not there"), HasSubstr("--plugin FILE")));
+  EXPECT_EQ(generate({"--plugin", moved}).exit_code, 0) << generate({"--plugin", moved}).errors;
+}
+
+TEST_F(PluginRun, ResumingLoadsItAgainOrSaysWhichLibraryIsMissing) {
+  EXPECT_EQ(resume().exit_code, 0) << resume().errors;
+  move_library();
+  const ProgramResult missing = resume();
+  EXPECT_EQ(missing.exit_code, 1);
+  EXPECT_THAT(missing.errors,
+              testing::AllOf(HasSubstr("libmoving.so', which is not there"), HasSubstr("--plugin FILE")));
+  EXPECT_EQ(resume({"--plugin", moved}).exit_code, 0) << resume({"--plugin", moved}).errors;
+}
+
+TEST_F(PluginRun, AnExperimentThatNamesALibraryIsResumedFromItsFolder) {
+  const std::string second = folder.file("second");
+  ASSERT_EQ(
+      run_bough({"run", folder.file("tiny.json"), "--out", second, "--set", R"(plugins=["libmoving.so"])"}).exit_code,
+      0);
+  const ProgramResult resumed = run_bough({"run", "--out", second, "--resume", "--set", "train.steps=4"});
+  EXPECT_EQ(resumed.exit_code, 0) << resumed.errors;
+  const ProgramResult missing =
+      run_bough({"run", folder.file("tiny.json"), "--out", folder.file("third"), "--set", R"(plugins=["liblost.so"])"});
+  EXPECT_EQ(missing.exit_code, 1);
+  EXPECT_THAT(missing.errors, testing::AllOf(HasSubstr("no library 'liblost.so'"), HasSubstr("--plugin FILE")));
 }
 
 }  // namespace

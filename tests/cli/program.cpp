@@ -65,6 +65,9 @@ ProgramResult run_bough(const std::vector<std::string>& arguments, const Program
   if (!options.output_file.empty()) {
     posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, options.output_file.c_str(), O_WRONLY, 0);
   }
+  if (!options.working_folder.empty()) {
+    posix_spawn_file_actions_addchdir_np(&actions, options.working_folder.c_str());
+  }
   pid_t process = 0;
   const int failed =
       posix_spawn(&process, BOUGH_PROGRAM, &actions, nullptr, pointers(command).data(), pointers(environment).data());

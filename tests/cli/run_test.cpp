@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <csignal>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/program.h"
@@ -84,6 +86,40 @@ TEST(Report, IsMadeAfterARunAndAgainOnDemand) {
   EXPECT_EQ(both.exit_code, 0) << both.errors;
   EXPECT_THAT(both.output, HasSubstr("bpt-k1, tiny 2"));
   EXPECT_EQ(run_bough({"report", folder.file("nowhere")}).exit_code, 1);
+}
+
+TEST(Compare, MarksWhatIsNotTheSameInAllRuns) {
+  const TemporaryFolder folder;
+  for (const char* steps : {"2", "3"}) {
+    ASSERT_EQ(run_bough({"run", tiny, "--out", folder.file(steps), "--set", R"(graph={"kind":"bpt","k":1})", "--set",
+                         std::string("train.steps=") + steps})
+                  .exit_code,
+              0);
+  }
+  const ProgramResult both = run_bough({"compare", folder.file("2"), folder.file("3"), "--out", folder.file("both")});
+  ASSERT_EQ(both.exit_code, 0) << both.errors;
+  EXPECT_THAT(both.output, HasSubstr("Note: not the same in all runs: train.steps (2, 3)"));
+  EXPECT_THAT(both.output, HasSubstr("bpt-k1, tiny 2, train.steps 3"));
+  EXPECT_THAT(file_content(folder.file("both/report.html")), HasSubstr("train.steps (2, 3)"));
+}
+
+TEST(Compare, ReplacesItsOwnReportOnly) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(run_bough({"run", tiny, "--out", folder.file("out"), "--set", R"(graph={"kind":"full"})"}).exit_code, 0);
+  const auto compare_into = [&](const char* place) {
+    return run_bough({"compare", folder.file("out"), folder.file("out"), "--out", folder.file(place)});
+  };
+  EXPECT_EQ(compare_into("both").exit_code, 0);
+  EXPECT_EQ(compare_into("both").exit_code, 0) << "again";
+  const std::string page = file_content(folder.file("out/report.html"));
+  const ProgramResult over_results = compare_into("out");
+  EXPECT_EQ(over_results.exit_code, 2);
+  EXPECT_THAT(over_results.errors, HasSubstr("the report of these results would be replaced"));
+  EXPECT_TRUE(file_content(folder.file("out/report.html")) == page);
+  std::filesystem::create_directory(folder.file("mine"));
+  write_file(folder.file("mine/report.html"), "mine");
+  EXPECT_EQ(compare_into("mine").exit_code, 2);
+  EXPECT_EQ(file_content(folder.file("mine/report.html")), "mine");
 }
 
 TEST(Report, KeepsANoteWithTheResults) {
@@ -172,6 +208,84 @@ TEST(Run, SaysThatTheDiskIsFullAndGoesOnWhenItIsNot) {
   const ProgramResult result = run_bough(again);
   EXPECT_EQ(result.exit_code, 0) << result.errors;
   EXPECT_EQ(metrics_in(folder.file("out")).at("bpt-k1")[0], "done");
+}
+
+TEST(Run, ReplacesNoReportThatItDidNotWrite) {
+  const TemporaryFolder folder;
+  write_file(folder.file("report.html"), "mine");
+  const ProgramResult refused = run_bough({"run", tiny, "--out", folder.file("")});
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_THAT(refused.errors, HasSubstr("report.html' is there"));
+  EXPECT_EQ(folder.num_files(), 1);
+  const ProgramResult named =
+      run_bough({"run", tiny, "--set", "name=..", "--set", R"(graph={"kind":"full"})", "--set", "train.steps=1"},
+                {.working_folder = folder.file("")});
+  EXPECT_EQ(named.exit_code, 0) << named.errors;
+  EXPECT_EQ(file_content(folder.file("report.html")), "mine");
+  EXPECT_TRUE(std::filesystem::exists(folder.file("results/_./report.html")));
+}
+
+TEST(Run, RefusesTheFolderOfAnotherExperimentBeforeItSaysAnythingElse) {
+  const TemporaryFolder folder;
+  const auto run_named = [&](const char* name, const std::vector<std::string>& more = {}) {
+    std::vector<std::string> arguments{"run",   tiny,
+                                       "--out", folder.file("out"),
+                                       "--set", R"(graph={"kind":"full"})",
+                                       "--set", std::string("name=") + name};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run_bough(arguments);
+  };
+  ASSERT_EQ(run_named("one").exit_code, 0);
+  for (const std::vector<std::string>& more : {std::vector<std::string>{}, {"--dry-run"}, {"--resume"}}) {
+    const ProgramResult refused = run_named("two", more);
+    EXPECT_EQ(refused.exit_code, 2);
+    EXPECT_EQ(refused.output, "");
+    EXPECT_THAT(refused.errors,
+                ::testing::StartsWith("bough: [run] '" + folder.file("out") + "' holds the experiment"));
+  }
+}
+
+TEST(Run, ResumesTheLastResultsOfItsExperiment) {
+  const TemporaryFolder folder;
+  write_file(folder.file("tiny.json"), tiny);
+  const auto run_with = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> arguments{"run",    "tiny.json",
+                                       "--set",  R"(graph={"kind":"full"})",
+                                       "--set",  "train.schedule=constant",
+                                       "--set",  "train.warmup=1",
+                                       "--jobs", "1"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run_bough(arguments, {.working_folder = folder.file("")});
+  };
+  const ProgramResult nothing = run_with({"--resume"});
+  EXPECT_EQ(nothing.exit_code, 2);
+  EXPECT_THAT(nothing.errors, HasSubstr("no results of the experiment 'tiny'"));
+  ASSERT_EQ(run_with({}).exit_code, 0);
+  ASSERT_EQ(run_with({"--set", "train.seed=2"}).exit_code, 0);
+  ASSERT_EQ(run_with({"--set", "name=tiny-other"}).exit_code, 0) << "another experiment, and the last one";
+  const ProgramResult more = run_with({"--set", "train.seed=2", "--set", "train.steps=7", "--resume"});
+  ASSERT_EQ(more.exit_code, 0) << more.errors;
+  EXPECT_THAT(more.errors, HasSubstr("results go to results/tiny-2"));
+  const auto steps_in = [&](const std::string& name) {
+    return json::parse(file_content(folder.file(name + "/results.json")))["runs"][0]["steps"];
+  };
+  EXPECT_EQ(steps_in("results/tiny"), 5);
+  EXPECT_EQ(steps_in("results/tiny-2"), 7);
+}
+
+TEST(Run, MissingDataIsOneErrorBeforeAnyRunStarts) {
+  const TemporaryFolder folder;
+  for (const bool dry : {false, true}) {
+    std::vector<std::string> arguments{
+        "run", tiny, "--out", folder.file("out"), "--set", R"(task.corpus={"kind":"text","path":"absent.txt"})"};
+    if (dry) arguments.emplace_back("--dry-run");
+    const ProgramResult result = run_bough(arguments);
+    EXPECT_EQ(result.exit_code, 1);
+    EXPECT_EQ(result.output, "");
+    EXPECT_THAT(result.errors, HasSubstr("there is no file 'absent.txt'"));
+    EXPECT_EQ(std::ranges::count(result.errors, '\n'), 1) << result.errors;
+  }
+  EXPECT_EQ(folder.num_files(), 0);
 }
 
 TEST(Run, ADryRunPrintsThePlanAndWritesNothing) {

@@ -73,6 +73,63 @@ TEST(Experiment, ASweepIsTheProductNamedByWhatDiffersSeedsSlowest) {
   EXPECT_EQ(experiment.runs[3].config["model"]["dim"], 64);
 }
 
+TEST(Experiment, EveryRunHasANameOfItsOwnThatIsAFolder) {
+  const json tree = {{"kind", "bpt"}, {"k", 4}}, band = {{"kind", "window"}, {"width", 8}};
+  const auto name_with = [](const json& graph) { return read_experiment({{"graph", graph}}).runs.front().name; };
+  EXPECT_EQ(name_with({{"kind", "causal"}, {"of", tree}}), "causal-bpt-k4");
+  EXPECT_EQ(name_with({{"kind", "union"}, {"of", {tree, band}}}), "union-bpt-k4_window-width8");
+  EXPECT_EQ(name_with({{"kind", "union"}, {"of", {tree, "star"}}}), "union-bpt-k4_star");
+
+  json source = minimal();
+  source["sweep"] = {{"graph", {{{"kind", "causal"}, {"of", tree}}, {{"kind", "causal"}, {"of", band}}}}};
+  EXPECT_THAT(names_of(read_experiment(source)), ::testing::ElementsAre("causal-bpt-k4", "causal-window-width8"));
+
+  // Names that are equal where they end.
+  json members = json::array();
+  for (int k = 1; k < 20; ++k) members.push_back({{"kind", "bpt"}, {"k", k}});
+  json longer = members;
+  longer.push_back(band);
+  source["sweep"]["graph"] = {{{"kind", "union"}, {"of", members}}, {{"kind", "union"}, {"of", longer}}};
+  const std::vector<std::string> cut = names_of(read_experiment(source));
+  EXPECT_EQ(cut[1], cut[0] + "-2");
+  source["sweep"]["graph"] = {"bpt", {{"kind", "bpt"}}};
+  EXPECT_THAT(error_of(source), HasSubstr("two runs would be the same, 'bpt'"));
+}
+
+TEST(Experiment, ItsNameStaysInsideTheFolderOfResults) {
+  EXPECT_EQ(experiment_name(minimal(), {"name=.."}), "_.");
+  EXPECT_EQ(experiment_name(minimal(), {"name=."}), "_");
+  EXPECT_EQ(experiment_name(minimal(), {"name=../up"}), "_._up");
+  EXPECT_EQ(experiment_name(minimal(), {"name="}), "experiment");
+  EXPECT_EQ(experiment_name(minimal(), {"name=a b"}), "a_b");
+  EXPECT_LE(experiment_name(minimal(), {"name=" + std::string(1000, 'x')}).size(), 200u);
+}
+
+TEST(Experiment, AnErrorInASweepNamesItsPlace) {
+  const auto error_with = [](const json& sweep) {
+    json source = minimal();
+    source["sweep"] = sweep;
+    return error_of(source);
+  };
+  using ::testing::StartsWith;
+  EXPECT_THAT(error_with({{"graph", {"full", {{"kind", "bpt"}, {"kk", 2}}}}, {"train.seed", {1, 2}}}),
+              ::testing::AllOf(StartsWith("[sweep.graph[1]] bpt: "), HasSubstr("did you mean \"k\"")));
+  EXPECT_THAT(error_with({{"graph", {{{"kind", "bpt"}, {"kk", 2}}}}}), StartsWith("[sweep.graph[0]] "))
+      << "the only value";
+  EXPECT_THAT(error_with({{"train.steps", {5, 0}}}), StartsWith("[sweep.train.steps[1]] "));
+  EXPECT_THAT(error_with({{"train.sed", {1, 2}}}), StartsWith("[sweep.train.sed] ")) << "the path itself";
+  EXPECT_THAT(error_with({{"model.dim", {64, 100}}, {"model.heads", {4, 8}}}),
+              StartsWith("[sweep.model.dim[1] with sweep.model.heads[1]] "))
+      << "each is fine with another";
+  EXPECT_THAT(error_with({{"train.seed", json::array()}}), StartsWith("[sweep.train.seed] "));
+  EXPECT_THAT(error_with({{"train.seed", {1, 2, 1}}}),
+              ::testing::AllOf(StartsWith("[sweep.train.seed[2]] "), HasSubstr("sweep.train.seed[0]")));
+  json source = minimal();
+  source["sweep"] = {{"train.seed", {1, 2}}};
+  source["model"]["heads"] = 3;
+  EXPECT_THAT(error_of(source), StartsWith("[model] ")) << "the sweep has nothing to do with it";
+}
+
 TEST(Experiment, AnOverrideReplacesAValueAndEndsItsSweep) {
   json source = minimal();
   source["sweep"] = {{"train.seed", {1, 2}}, {"graph", {"full", "window"}}};

@@ -12,6 +12,7 @@
 #include "bough/nn/checkpoint.h"
 #include "src/core/files.h"
 #include "tasks/runner/worker.h"
+#include "tests/support/errors.h"
 #include "tests/support/files.h"
 
 namespace bough::runner {
@@ -170,17 +171,143 @@ TEST(RunSweep, TakesAKeyThatOlderResultsLackForItsDefault) {
   EXPECT_THROW(run(changed, folder.file("out"), {.resume = true}), ConfigError);
 }
 
+/// The message of the ConfigError with which a folder is refused; nothing in it may have changed.
+std::string refusal_of(const json& source, const std::string& folder, const SweepOptions& options = {}) {
+  const std::string before = test::file_content(folder + "/results.json");
+  const std::string message = test::error_message<ConfigError>([&] { run(source, folder, options); });
+  EXPECT_TRUE(test::file_content(folder + "/results.json") == before);
+  return message;
+}
+
 TEST(RunSweep, RefusesAFolderThatHoldsTheRunWithOtherSettings) {
   const test::TemporaryFolder folder;
   run(tiny(), folder.file("out"));
   json other = tiny();
-  other["train"]["steps"] = 7;
-  try {
-    run(other, folder.file("out"));
-    FAIL();
-  } catch (const ConfigError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("train.steps"));
+  other["train"]["learning_rate"] = 0.125;
+  for (const bool resume : {false, true}) {
+    EXPECT_THAT(refusal_of(other, folder.file("out"), {.resume = resume}),
+                ::testing::AllOf(HasSubstr("train.learning_rate = 0.001, not 0.125"), HasSubstr("another --out")));
   }
+}
+
+TEST(RunSweep, RefusesAFolderOfAnotherExperimentOrSweep) {
+  const test::TemporaryFolder folder;
+  json source = tiny();
+  source["sweep"] = {{"graph", {"full", "logsparse"}}};
+  run(source, folder.file("out"));
+  json renamed = source;
+  renamed["name"] = "other";
+  EXPECT_THAT(refusal_of(renamed, folder.file("out")), HasSubstr("holds the experiment 'tiny', not 'other'"));
+  json swept = source;
+  swept["sweep"] = {{"graph", {"full", "bpt"}}};
+  EXPECT_THAT(refusal_of(swept, folder.file("out")), HasSubstr("does not have (logsparse)"));
+  swept["sweep"] = {{"train.seed", {1, 2}}};
+  EXPECT_THAT(refusal_of(swept, folder.file("out"), {.resume = true}), HasSubstr("(full, logsparse)"))
+      << "none in common";
+}
+
+TEST(RunSweep, ResumingMayLeaveRunsOut) {
+  const test::TemporaryFolder folder;
+  json source = tiny();
+  source["sweep"] = {{"graph", {"full", "logsparse"}}};
+  run(source, folder.file("out"));
+  source["sweep"] = {{"graph", {"full", "bpt"}}};
+  const SweepOutcome rest = run(source, folder.file("out"), {.resume = true});
+  ASSERT_EQ(rest.results.runs.size(), 3u);
+  for (const RunResult& one : rest.results.runs) EXPECT_EQ(one.status, RunStatus::done) << one.name;
+}
+
+TEST(RunSweep, ReplacesNoExperimentAndNoRunsThatItDidNotWrite) {
+  const test::TemporaryFolder folder;
+  std::filesystem::create_directories(folder.file("mine"));
+  test::write_file(folder.file("mine/experiment.json"), R"({"something": "else"})");
+  EXPECT_THAT(refusal_of(tiny(), folder.file("mine")), HasSubstr("experiment.json' is there"));
+  EXPECT_EQ(test::file_content(folder.file("mine/experiment.json")), R"({"something": "else"})");
+  test::write_file(folder.file("mine/experiment.json"), "no JSON");
+  EXPECT_THAT(refusal_of(tiny(), folder.file("mine")), HasSubstr("experiment.json' is there"));
+  test::write_file(folder.file("mine/experiment.json"), tiny().dump());
+  EXPECT_EQ(run(tiny(), folder.file("mine")).failed, 0) << "the very experiment";
+
+  std::filesystem::create_directories(folder.file("other/runs/precious"));
+  EXPECT_THAT(refusal_of(tiny(), folder.file("other")), HasSubstr("without the results.json"));
+}
+
+TEST(RunSweep, AnInterruptedRunIsNotStartedAnewUnlessItsFolderIsAnother) {
+  const test::TemporaryFolder folder;
+  Interrupter interrupter;
+  run(tiny(), folder.file("out"), {.observer = &interrupter});
+  const std::string log = test::file_content(folder.file("out/runs/bpt-k1/log.jsonl"));
+  EXPECT_THAT(refusal_of(tiny(), folder.file("out")),
+              ::testing::AllOf(HasSubstr("1 run begun and not finished (bpt-k1)"), HasSubstr("--resume")));
+  EXPECT_EQ(test::file_content(folder.file("out/runs/bpt-k1/log.jsonl")), log);
+  EXPECT_EQ(run(tiny(), folder.file("out"), {.resume = true}).results.runs.front().status, RunStatus::done);
+}
+
+TEST(RunSweep, ResumesBitForBitWithOtherLogsAndCheckpoints) {
+  const test::TemporaryFolder folder;
+  const SweepOutcome whole = run(tiny(), folder.file("whole"));
+  Interrupter interrupter;
+  run(tiny(), folder.file("cut"), {.observer = &interrupter});
+  json other = tiny();
+  other["train"].update({{"log_every", 1}, {"checkpoint_seconds", 0.0}});
+  other["jobs"] = 2;
+  const SweepOutcome rest = run(other, folder.file("cut"), {.resume = true});
+  EXPECT_EQ(rest.results.runs.front().metrics, whole.results.runs.front().metrics);
+  EXPECT_EQ(tensors_of(folder.file("cut/runs/bpt-k1/checkpoint.safetensors")),
+            tensors_of(folder.file("whole/runs/bpt-k1/checkpoint.safetensors")));
+}
+
+TEST(RunSweep, TakesMoreStepsBitForBitWhereNothingElseDependsOnTheirNumber) {
+  const test::TemporaryFolder folder;
+  json source = tiny();
+  source["train"].update({{"schedule", "constant"}, {"auxiliary_weight", 0.0}, {"evaluate_every", 3}});
+  json longer = source;
+  longer["train"]["steps"] = 9;
+  const SweepOutcome whole = run(longer, folder.file("whole"));
+
+  run(source, folder.file("out"));
+  EXPECT_THAT(refusal_of(longer, folder.file("out")),
+              ::testing::AllOf(HasSubstr("another number of steps"), HasSubstr("--resume")));
+  const SweepOutcome more = run(longer, folder.file("out"), {.resume = true});
+  const RunResult &one = more.results.runs.front(), &expected = whole.results.runs.front();
+  EXPECT_EQ(one.status, RunStatus::done);
+  EXPECT_EQ(one.steps_done, 9);
+  EXPECT_EQ(one.config, expected.config);
+  EXPECT_EQ(one.metrics, expected.metrics);
+  EXPECT_EQ(one.best_step, expected.best_step);
+  EXPECT_EQ(tensors_of(folder.file("out/runs/bpt-k1/checkpoint.safetensors")),
+            tensors_of(folder.file("whole/runs/bpt-k1/checkpoint.safetensors")));
+  EXPECT_THAT(refusal_of(source, folder.file("out"), {.resume = true}), HasSubstr("it has taken 9 steps already"));
+}
+
+TEST(RunSweep, SaysWhyARunCannotTakeMoreSteps) {
+  const test::TemporaryFolder folder;
+  json source = tiny();
+  source["train"]["auxiliary_weight"] = 0.0;
+  run(source, folder.file("cosine"));
+  source["train"]["steps"] = 9;
+  EXPECT_THAT(refusal_of(source, folder.file("cosine"), {.resume = true}),
+              ::testing::AllOf(HasSubstr("train.steps = 6, not 9"), HasSubstr("its schedule, cosine,")));
+  json auxiliary = tiny();
+  auxiliary["train"]["schedule"] = "noam";
+  run(auxiliary, folder.file("auxiliary"));
+  auxiliary["train"]["steps"] = 9;
+  EXPECT_THAT(refusal_of(auxiliary, folder.file("auxiliary"), {.resume = true}), HasSubstr("auxiliary losses fade"));
+}
+
+TEST(RunSweep, KeepsAPictureOfEachGraphOnce) {
+  const test::TemporaryFolder folder;
+  json source = tiny();
+  source["sweep"] = {{"graph", {"full", "bpt"}}, {"train.seed", {1, 2}}};
+  run(source, folder.file("out"));
+  const Results results = load_results(folder.file("out/results.json"));
+  ASSERT_EQ(results.pictures.size(), 2u);
+  for (const char* kind : {"full", "bpt"}) {
+    const GraphPicture* picture = results.picture_of({{"kind", kind}});
+    ASSERT_NE(picture, nullptr) << kind;
+    EXPECT_THAT(picture->svg, HasSubstr("<svg"));
+  }
+  EXPECT_EQ(results.picture_of({{"kind", "window"}}), nullptr);
 }
 
 TEST(RunSweep, RecordsARunThatCannotStartOrWhoseLossExplodesAndGoesOn) {
@@ -230,8 +357,8 @@ TEST(RunSweep, AWorkerThatAnInterruptEndsBeforeItCanSaveHasNotFailed) {
   json source = tiny();
   source["sweep"] = {{"train.seed", {1, 2}}};
   const std::string deaf = folder.file("deaf");
-  const json said = {{"progress", to_json(RunProgress{.step = 1, .steps = 6})}};
-  test::write_file(deaf, "#!/bin/sh\necho '" + said.dump() + "'\nexec sleep 60\n");
+  const std::string said = to_line(RunProgress{.step = 1, .steps = 6});
+  test::write_file(deaf, "#!/bin/sh\nprintf %s '" + said + "'\nexec sleep 60\n");
   std::filesystem::permissions(deaf, std::filesystem::perms::owner_all);
   Interrupter interrupter;
   const SweepOutcome outcome =
@@ -286,8 +413,21 @@ TEST(RunSweep, ReadsTextFilesAndSaysWhereItLookedForAMissingOne) {
   EXPECT_EQ(run_sweep(experiment, plan_runs(experiment), {.folder = folder.file("out")}).failed, 0);
 
   source["task"]["corpus"]["path"] = "absent.txt";
-  const auto plans = plan_runs(read_experiment(source, options));
-  EXPECT_THAT(plans.front().error, ::testing::AllOf(HasSubstr("absent.txt"), HasSubstr("nowhere")));
+  EXPECT_THAT(test::error_message<IoError>([&] { plan_runs(read_experiment(source, options)); }),
+              ::testing::AllOf(HasSubstr("absent.txt"), HasSubstr("nowhere")));
+}
+
+TEST(Plan, MissingDataIsOneErrorForAllRunsThatNamesEachFileOnce) {
+  json source = tiny();
+  source["task"]["corpus"] = {{"kind", "text"}};
+  source["sweep"] = {{"task.corpus.path", {"absent_one.txt", "absent_two.txt"}}, {"graph", {"bpt", "full", "star"}}};
+  const std::string error = test::error_message<IoError>([&] { plan_runs(read_experiment(source)); });
+  for (const char* file : {"absent_one.txt", "absent_two.txt"}) {
+    const std::string words = std::string("there is no file '") + file + "'";
+    const std::size_t first = error.find(words);
+    ASSERT_NE(first, std::string::npos) << error;
+    EXPECT_EQ(error.find(words, first + 1), std::string::npos) << error;
+  }
 }
 
 TEST(Plan, SaysWhichTextIsTooShortForAWindow) {

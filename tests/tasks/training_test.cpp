@@ -11,6 +11,7 @@
 #include "bough/nn/layers.h"
 #include "bough/ops/arithmetic.h"
 #include "bough/ops/reduce.h"
+#include "tasks/training/continuation.h"
 #include "tasks/training/training_loop.h"
 #include "tests/support/files.h"
 
@@ -346,6 +347,76 @@ TEST(TrainingLoop, ResumesBitForBitWithBestParametersPatienceAndAverages) {
       EXPECT_EQ(saved(folder.file(std::string("cut/") + file)), saved(folder.file(std::string("whole/") + file)));
     }
   }
+}
+
+/// Ended after fewer steps, then gone on with: as if it had been meant to be as long from the start.
+TEST(TrainingLoop, GoesOnBeyondItsEndBitForBit) {
+  const std::vector<double> scores{5, 2, 3, 2.5, 2.2, 1, 1.5, 1};
+  const json plain = {{"evaluate_every", 2}, {"log_every", 3}, {"schedule", "constant"}, {"warmup", 3}};
+  for (const json& more : {json::object(), json{{"ema", 0.9}, {"schedule", "noam"}}, json{{"average_checkpoints", 2}},
+                           json{{"early_stopping", {{"patience", 5}}}}}) {
+    json settings = plain;
+    settings.update(more);
+    SCOPED_TRACE(settings.dump());
+    const test::TemporaryFolder folder;
+    settings["steps"] = 12;
+    LineRun whole(scores);
+    const TrainingOutcome expected = train(whole, settings, folder.file("whole"));
+
+    settings["steps"] = 6;
+    LineRun first(scores);
+    train(first, settings, folder.file("cut"));
+    const json before = settings;
+    settings["steps"] = 12;
+    EXPECT_EQ(why_length_is_fixed(train_settings(before), train_settings(settings), 5, 6), "");
+    LineRun second(scores);
+    second.next_score = first.next_score;
+    LoopRequest again = request(settings, folder.file("cut"));
+    again.resume = true;
+    TrainingLoop loop(second, again);
+    loop.run();
+    EXPECT_EQ(loop.outcome().steps_done, 12);
+    EXPECT_EQ(loop.outcome().best_step, expected.best_step);
+    EXPECT_EQ(loop.outcome().metrics, expected.metrics);
+    EXPECT_EQ(loop.outcome().last_metrics, expected.last_metrics);
+    for (const char* file : {"checkpoint.safetensors", "best.safetensors"}) {
+      EXPECT_EQ(saved(folder.file(std::string("cut/") + file)), saved(folder.file(std::string("whole/") + file)));
+    }
+  }
+}
+
+TEST(Continuation, SaysWhyAnotherNumberOfStepsWouldChangeThoseBefore) {
+  const auto reason = [](json settings, std::int64_t steps, std::int64_t now, std::int64_t done) {
+    settings["steps"] = steps;
+    const Settings before = train_settings(settings);
+    settings["steps"] = now;
+    return why_length_is_fixed(before, train_settings(settings), 5, done);
+  };
+  const json constant = {{"schedule", "constant"}, {"warmup", 10}};
+  EXPECT_EQ(reason(constant, 20, 40, 20), "");
+  EXPECT_EQ(reason(constant, 40, 20, 15), "") << "an earlier end";
+  EXPECT_EQ(reason(constant, 40, 20, 25), "it has taken 25 steps already");
+  EXPECT_EQ(reason({{"schedule", "noam"}, {"warmup", 10}}, 20, 40, 20), "");
+  for (const char* schedule : {"cosine", "linear", "exponential"}) {
+    EXPECT_THAT(reason({{"schedule", schedule}, {"warmup", 0}}, 20, 40, 20), HasSubstr(schedule));
+    EXPECT_EQ(reason({{"schedule", schedule}}, 20, 20, 20), "") << "the same number";
+  }
+  EXPECT_THAT(reason(constant, 5, 40, 5), HasSubstr("warm-up of 10 steps"));
+  json averaged = constant;
+  averaged["average_checkpoints"] = 2;
+  EXPECT_THAT(reason(averaged, 20, 40, 20), HasSubstr("average_checkpoints counts evaluations"));
+  averaged["evaluate_every"] = 6;
+  EXPECT_THAT(reason(averaged, 20, 40, 20), HasSubstr("divides 20 steps")) << "the one after step 20";
+  EXPECT_EQ(reason(averaged, 20, 40, 15), "") << "there has been none after step 20";
+  averaged["evaluate_every"] = 5;
+  EXPECT_EQ(reason(averaged, 20, 40, 20), "");
+  json patient = constant;
+  patient["early_stopping"] = {{"patience", 2}};
+  EXPECT_THAT(reason(patient, 20, 40, 20), HasSubstr("early_stopping counts evaluations"));
+
+  const Settings two_epochs = train_settings({{"schedule", "constant"}, {"warmup", 3}, {"epochs", 2}});
+  const Settings more_epochs = train_settings({{"schedule", "constant"}, {"warmup", 3}, {"epochs", 4}});
+  EXPECT_EQ(why_length_is_fixed(two_epochs, more_epochs, 5, 10), "");
 }
 
 TEST(TrainingLoop, SaysThatTheBestParametersAreMissing) {

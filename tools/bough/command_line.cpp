@@ -97,6 +97,7 @@ void add_compare_command(Commands& commands) {
       commands.add("compare", "One report from the results of several experiments", [given] { run_compare(*given); });
   command.add_option("folders", given->folders, "Folders that bough run wrote")->type_name("DIR")->required();
   command.add_option("--out", given->out, "Folder for the report")->type_name("DIR")->capture_default_str();
+  add_plugin_option(command, given->plugins);
 }
 
 void add_generate_command(Commands& commands) {
@@ -161,6 +162,7 @@ void add_report_command(Commands& commands) {
   command.add_option("folder", given->folder, "What bough run --out was told")->type_name("DIR")->required();
   command.add_option("--note", given->note, "Something to say about these results; kept with them, empty = nothing")
       ->type_name("TEXT");
+  add_plugin_option(command, given->plugins);
 }
 
 void add_run_command(Commands& commands) {
@@ -184,7 +186,9 @@ void add_run_command(Commands& commands) {
   command.add_option("--jobs", given->jobs, "Runs side by side; default: one a core, as long as the memory lasts")
       ->type_name("N")
       ->check(CLI::Range(1, 1024).description(""));
-  command.add_flag("--resume", given->resume, "Go on with what is in --out, bit for bit");
+  command.add_flag(
+      "--resume", given->resume,
+      "Go on with what is in --out, bit for bit; default: the last results of this experiment in results/");
   command.add_flag("--dry-run", given->dry_run, "Check everything and print the plan; train nothing");
   command.add_flag("--schema", given->schema, "Print the JSON Schema of experiments");
 }

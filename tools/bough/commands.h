@@ -25,6 +25,7 @@ void run_bench(const BenchCommand& command);
 struct CompareCommand {
   std::vector<std::string> folders;
   std::string out = "comparison";
+  std::vector<std::string> plugins;
 };
 void run_compare(const CompareCommand& command);
 
@@ -60,6 +61,7 @@ void run_graph(const GraphCommand& command);
 struct ReportCommand {
   std::string folder;
   std::optional<std::string> note;
+  std::vector<std::string> plugins;
 };
 void run_report(const ReportCommand& command);
 /// What `bough report` does, which `bough run` ends with too.

@@ -3,8 +3,14 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <set>
 
+#include "bough/core/errors.h"
+#include "bough/core/json.h"
+#include "bough/graph/plugin.h"
 #include "tools/bough/commands.h"
+#include "tools/bough/result_folder.h"
+#include "tools/report/differences.h"
 
 namespace bough::cli {
 namespace {
@@ -15,7 +21,26 @@ runner::Results results_in(const std::string& folder) {
   return runner::load_results((fs::path(folder) / "results.json").string());
 }
 
-void print_and_write(const report::Summary& summary, const std::string& folder) {
+/// Results keep a picture of each graph; those of earlier versions do not, and need the plug-ins that they were made
+/// with.
+void tell_missing_pictures(const runner::Results& results) {
+  std::set<std::string> told;
+  for (const runner::RunResult& run : results.runs) {
+    const nlohmann::json graph = run.config.value("graph", nlohmann::json());
+    if (results.picture_of(graph) != nullptr || !told.insert(graph.dump()).second) continue;
+    try {
+      generators().make(graph);
+    } catch (const Error&) {
+      fmt::print(stderr, "bough: no picture of {}: its pattern is not known here; --plugin FILE gives its library\n",
+                 json_excerpt(graph));
+    }
+  }
+}
+
+void print_and_write(runner::Results results, const std::string& folder) {
+  tell_missing_pictures(results);
+  report::mark_differences(results);
+  const report::Summary summary = report::summarize(std::move(results));
   fmt::print("{}\n{}\n{}\n", report::table_text(summary), report::plot_text(summary), report::findings_text(summary));
   fs::create_directories(folder);
   report::write_report(summary, folder);
@@ -24,11 +49,10 @@ void print_and_write(const report::Summary& summary, const std::string& folder) 
 
 }  // namespace
 
-void write_and_print_report(const std::string& folder) {
-  print_and_write(report::summarize(results_in(folder)), folder);
-}
+void write_and_print_report(const std::string& folder) { print_and_write(results_in(folder), folder); }
 
 void run_report(const ReportCommand& command) {
+  for (const std::string& library : command.plugins) load_plugin(library);
   if (command.note) {
     runner::Results results = results_in(command.folder);
     results.note = *command.note;
@@ -38,9 +62,11 @@ void run_report(const ReportCommand& command) {
 }
 
 void run_compare(const CompareCommand& command) {
+  for (const std::string& library : command.plugins) load_plugin(library);
+  require_place_for_comparison(command.out);
   std::vector<runner::Results> all;
   for (const std::string& folder : command.folders) all.push_back(results_in(folder));
-  print_and_write(report::summarize(report::combine(std::move(all))), command.out);
+  print_and_write(report::combine(std::move(all)), command.out);
 }
 
 }  // namespace bough::cli

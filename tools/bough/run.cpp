@@ -11,10 +11,13 @@
 #include "bough/ops/matmul.h"
 #include "bough/tasks/run_experiment.h"
 #include "tasks/machine.h"
+#include "tasks/recorded_plugins.h"
 #include "tasks/runner/json_schema.h"
-#include "tasks/runner/run_sweep.h"
+#include "tasks/runner/results.h"
+#include "tasks/runner/worker.h"
 #include "tools/bough/commands.h"
 #include "tools/bough/progress.h"
+#include "tools/bough/result_folder.h"
 #include "tools/bough/words.h"
 
 namespace bough::cli {
@@ -92,14 +95,6 @@ class ProgressPrinter : public RunObserver {
   ProgressLines lines_;
 };
 
-/// results/<name>, or the first of results/<name>-2, -3, ... that is not there yet.
-std::string new_folder(const std::string& name) {
-  const std::string first = (fs::path("results") / name).string();
-  std::string folder = first;
-  for (int number = 2; fs::exists(folder); ++number) folder = fmt::format("{}-{}", first, number);
-  return folder;
-}
-
 std::string shell_quoted(const std::string& text) {
   const bool plain = !text.empty() && text.find_first_not_of(
                                           "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -134,6 +129,15 @@ std::vector<std::string> data_folders(const RunCommand& given) {
   return folders;
 }
 
+/// Those that the results in the folder were made with, so that they need not be given again.
+void load_recorded_plugins(const std::string& folder) {
+  const std::string path = (fs::path(folder) / "results.json").string();
+  if (!fs::exists(path)) return;
+  for (const runner::RunResult& run : runner::load_results(path).runs) {
+    tasks::load_recorded_plugins(run.config.value("graph", nlohmann::json()), run.plugins);
+  }
+}
+
 void allow_tf32(const RunCommand& given) {
   if (!given.tf32) return;
   if (parse_device(given.device).kind == Device::Kind::cpu) throw ConfigError("run", "--tf32 is for --device cuda");
@@ -153,16 +157,20 @@ void run_experiment(RunCommand command) {
     fmt::print("{}\n", runner::experiment_schema().dump(2));
     return;
   }
-  if (command.resume && command.out.empty()) {
-    throw ConfigError("run", "--resume needs --out, the folder with the results to go on with");
-  }
-  if (command.resume && command.file.empty() && fs::exists(fs::path(command.out) / "experiment.json")) {
+  const bool file_given = !command.file.empty();
+  if (command.resume && !command.out.empty() && !file_given && fs::exists(fs::path(command.out) / "experiment.json")) {
     command.file = (fs::path(command.out) / "experiment.json").string();
   }
   allow_tf32(command);
   const nlohmann::json experiment =
       command.file.empty() ? runner::default_experiment() : json_from_argument(command.file, "experiment");
-  if (command.out.empty()) command.out = new_folder(runner::experiment_name(experiment, command.overrides));
+  if (command.out.empty()) {
+    const std::string name = runner::experiment_name(experiment, command.overrides);
+    command.out = command.resume ? last_folder(name) : new_folder(name);
+  }
+  // An experiment that was given again says itself where its plug-ins are now.
+  if (command.resume && !(file_given && experiment.contains("plugins"))) load_recorded_plugins(command.out);
+  require_place_for_report(command.out);
 
   ProgressPrinter printer(command.out, command.dry_run);
   const ExperimentResults results =

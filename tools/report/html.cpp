@@ -61,19 +61,26 @@ std::string as_address(const std::string& svg) {
   return text;
 }
 
-/// Patterns that this program does not know (a plug-in's) or that cannot be drawn are left out.
+/// A pattern that this program does not know (a plug-in's) as the results keep it; empty if they do not.
+std::string picture_of(const Point& point, const runner::Results& results) {
+  try {
+    const AttentionGraph graph = generators().make(point.graph)->build({.length = picture_length, .causal = true});
+    return draw_svg(graph, {.title = point.label});
+  } catch (const Error&) {
+    const runner::GraphPicture* picture = results.picture_of(point.graph);
+    return picture == nullptr ? "" : picture->svg;
+  }
+}
+
 std::string pictures_of(const Summary& summary) {
   std::string text;
   std::set<std::string> drawn;
   for (const Point& point : summary.points) {
     if (!drawn.insert(point.graph.dump()).second) continue;
-    try {
-      const AttentionGraph graph = generators().make(point.graph)->build({.length = picture_length, .causal = true});
-      text += fmt::format("<figure><img alt=\"\" src=\"{}\"><figcaption>{}</figcaption></figure>\n",
-                          as_address(draw_svg(graph, {.title = point.label})), escape_xml(point.label));
-    } catch (const Error&) {
-      continue;
-    }
+    const std::string svg = picture_of(point, summary.results);
+    if (svg.empty()) continue;
+    text += fmt::format("<figure><img alt=\"\" src=\"{}\"><figcaption>{}</figcaption></figure>\n", as_address(svg),
+                        escape_xml(point.label));
   }
   return text;
 }

@@ -234,6 +234,7 @@ runner::Results combine(std::vector<runner::Results> all) {
   result.name.clear();
   result.command.clear();
   result.note.clear();
+  result.pictures.clear();
   std::map<std::string, int> uses;
   for (const runner::Results& one : all) {
     if (one.metric.name != result.metric.name) {
@@ -249,6 +250,9 @@ runner::Results combine(std::vector<runner::Results> all) {
       run.name = fmt::format("{}: {}", name, run.name);
       run.settings["experiment"] = name;
       result.runs.push_back(std::move(run));
+    }
+    for (const runner::GraphPicture& picture : one.pictures) {
+      if (result.picture_of(picture.graph) == nullptr) result.pictures.push_back(picture);
     }
     for (const runner::Bound& bound : one.bounds) {
       const bool known = std::ranges::any_of(result.bounds, [&](const auto& b) { return b.name == bound.name; });

@@ -34,7 +34,8 @@ struct GenerateOptions {
 
 /// Continues a text with the model of a char_lm checkpoint. When the window that the model was trained on is full, the
 /// last half of it becomes the context of a new one. ConfigError for a prompt with bytes that the model has never seen
-/// or a temperature below 0; DeviceError for a device that is not there; IoError for a file that is no such checkpoint.
+/// or a temperature below 0; DeviceError for a device that is not there; IoError for a file that is no such checkpoint,
+/// and for a plug-in of its graph that is neither loaded nor where it was.
 std::string generate_text(const std::string& checkpoint, const GenerateOptions& options);
 
 }  // namespace bough

@@ -80,7 +80,9 @@ struct RunOptions {
   std::vector<std::string> overrides = {};     ///< "train.steps=50", as --set of the command line
   std::vector<std::string> plugins = {};       ///< shared libraries with further patterns
   Device device = Device::cpu();
-  bool resume = false;     ///< unfinished runs in the folder go on from their checkpoints
+  /// Unfinished runs in the folder go on from their checkpoints. How often they are logged and saved may have changed,
+  /// and the number of steps too where the steps before do not depend on it: with a constant or noam schedule.
+  bool resume = false;
   bool plan_only = false;  ///< ends after on_plan
   /// Runs side by side, each in a process of its own; 1 runs them here, one after the other; 0 is what the experiment
   /// says, or one a core as long as the memory lasts. More than one needs a worker program.
@@ -111,8 +113,10 @@ struct ExperimentResults {
 /// jobs and threads, interrupted and resumed or not.
 ///
 /// ConfigError for anything in the experiment that is not allowed, naming the key and the nearest known one, and for a
-/// folder that holds a run of the same name with another configuration; Error with the reason if no run at all can
-/// start; IoError if the folder cannot be written to or another process is at work in it.
+/// folder that holds another experiment, a run of the same name with another configuration or, without `resume`, a run
+/// that has begun and is not finished: nothing in it is changed then. IoError, one for all runs, if data cannot be
+/// read; Error with the reason if no run at all can start; IoError if the folder cannot be written to or another
+/// process is at work in it.
 ExperimentResults run_experiment(const nlohmann::json& experiment, const RunOptions& options = {});
 
 }  // namespace bough

@@ -1,0 +1,83 @@
+#include "tools/bough/result_folder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <optional>
+
+#include "bough/core/errors.h"
+#include "tasks/runner/results.h"
+
+namespace bough::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path all_results = "results";
+
+/// Whether new_folder gives this name for the experiment.
+bool is_folder_of(const std::string& folder, const std::string& name) {
+  if (folder == name) return true;
+  if (!folder.starts_with(name + "-")) return false;
+  const std::string number = folder.substr(name.size() + 1);
+  return !number.empty() && std::ranges::all_of(number, [](unsigned char c) { return std::isdigit(c) != 0; });
+}
+
+bool holds_results_of(const fs::path& folder, const std::string& name) {
+  try {
+    return runner::load_results((folder / "results.json").string()).name == name;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+void require_absent(const fs::path& file, const char* reason) {
+  if (!fs::exists(file)) return;
+  throw ConfigError("report", fmt::format("'{}' is there and {}; choose another --out", file.string(), reason));
+}
+
+}  // namespace
+
+std::string new_folder(const std::string& name) {
+  const std::string first = (all_results / name).string();
+  std::string folder = first;
+  for (int number = 2; fs::exists(folder); ++number) folder = fmt::format("{}-{}", first, number);
+  return folder;
+}
+
+std::string last_folder(const std::string& name) {
+  std::optional<fs::file_time_type> latest;
+  std::string result;
+  std::error_code error;
+  for (fs::directory_iterator entry(all_results, error), end; !error && entry != end; entry.increment(error)) {
+    const fs::path folder = entry->path();
+    if (!is_folder_of(folder.filename().string(), name) || !holds_results_of(folder, name)) continue;
+    const fs::file_time_type changed = fs::last_write_time(folder / "results.json");
+    if (latest && changed <= *latest) continue;
+    latest = changed;
+    result = folder.string();
+  }
+  if (latest) return result;
+  throw ConfigError("run", fmt::format("there are no results of the experiment '{}' in '{}' to go on with; --out names "
+                                       "their folder if they are elsewhere",
+                                       name, all_results.string()));
+}
+
+void require_place_for_report(const std::string& folder) {
+  if (fs::exists(fs::path(folder) / "results.json")) return;
+  for (const char* file : {"report.html", "summary.csv", "summary.json"}) {
+    require_absent(fs::path(folder) / file, "no bough run has written it, since it has no results.json beside it");
+  }
+}
+
+void require_place_for_comparison(const std::string& folder) {
+  const fs::path place(folder);
+  require_absent(place / "results.json", "the report of these results would be replaced");
+  if (!fs::exists(place / "summary.json")) {
+    require_absent(place / "report.html", "no bough compare has written it, since it has no summary.json beside it");
+  }
+}
+
+}  // namespace bough::cli

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string>
+
+/// Where results of bough run are, and what of a folder it may replace.
+namespace bough::cli {
+
+/// results/<name>, or the first of results/<name>-2, -3, ... that is not there yet.
+std::string new_folder(const std::string& name);
+/// The one of these folders whose results of that experiment changed last. ConfigError if there is none.
+std::string last_folder(const std::string& name);
+
+/// ConfigError if a report in the folder would replace files that are not the report of the results there.
+void require_place_for_report(const std::string& folder);
+/// The same for a report that is not made from results in its own folder.
+void require_place_for_comparison(const std::string& folder);
+
+}  // namespace bough::cli

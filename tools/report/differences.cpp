@@ -1,0 +1,91 @@
+#include "tools/report/differences.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "bough/core/json.h"
+#include "tasks/training/continuation.h"
+
+namespace bough::report {
+namespace {
+
+using nlohmann::json;
+using Leaves = std::map<std::string, json>;
+
+void collect_leaves(const json& value, const std::string& path, Leaves& leaves) {
+  if (!value.is_object()) {
+    leaves[path] = value;
+    return;
+  }
+  for (const auto& [key, entry] : value.items()) collect_leaves(entry, path.empty() ? key : path + "." + key, leaves);
+}
+
+/// What a run was made with, by dotted path, without what reports show anyway and what changes no result.
+Leaves leaves_of(const runner::RunResult& run) {
+  json config = runner::completed_config(run.config);
+  config.erase("graph");
+  if (config.contains("train")) {
+    config["train"] = training::without_logging(config["train"]);
+    config["train"].erase("seed");
+  }
+  Leaves leaves;
+  collect_leaves(config, "", leaves);
+  return leaves;
+}
+
+bool is_set_by_sweep(const runner::RunResult& run, const std::string& path) {
+  const auto within = [](const std::string& inner, const std::string& outer) {
+    return inner == outer || inner.starts_with(outer + ".");
+  };
+  return std::ranges::any_of(run.settings.items(), [&](const auto& setting) {
+    return within(path, setting.key()) || within(setting.key(), path);
+  });
+}
+
+std::string values_in_words(const std::set<json>& values) {
+  constexpr std::size_t shown = 4;
+  std::vector<std::string> texts;
+  for (const json& value : values) {
+    if (texts.size() == shown) {
+      texts.emplace_back("...");
+      break;
+    }
+    texts.push_back(value.is_null() ? "default" : json_excerpt(value));
+  }
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
+}  // namespace
+
+void mark_differences(runner::Results& results) {
+  std::vector<Leaves> configs;
+  std::map<std::string, std::set<json>> values;
+  for (const runner::RunResult& run : results.runs) {
+    for (const auto& [path, value] : configs.emplace_back(leaves_of(run))) values[path];
+  }
+  std::vector<std::string> sentences;
+  for (auto& [path, different] : values) {
+    const auto value_in = [&](const Leaves& leaves) {
+      const auto found = leaves.find(path);
+      return found == leaves.end() ? json() : found->second;
+    };
+    for (const Leaves& leaves : configs) different.insert(value_in(leaves));
+    if (different.size() < 2) continue;
+    bool hidden = false;
+    for (std::size_t i = 0; i < configs.size(); ++i) {
+      if (is_set_by_sweep(results.runs[i], path)) continue;
+      results.runs[i].settings[path] = value_in(configs[i]);
+      hidden = true;
+    }
+    if (hidden) sentences.push_back(fmt::format("{} ({})", path, values_in_words(different)));
+  }
+  if (sentences.empty()) return;
+  results.note +=
+      fmt::format("{}not the same in all runs: {}", results.note.empty() ? "" : "; ", fmt::join(sentences, ", "));
+}
+
+}  // namespace bough::report

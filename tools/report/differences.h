@@ -1,0 +1,12 @@
+#pragma once
+
+#include "tasks/runner/results.h"
+
+namespace bough::report {
+
+/// Makes visible what is not the same in all runs beside graph, seed and what their sweeps set: such values are added
+/// to the settings of the runs, which labels show, and a sentence that names them to the note. How often was logged and
+/// saved does not count.
+void mark_differences(runner::Results& results);
+
+}  // namespace bough::report
