@@ -60,6 +60,7 @@ void run_graph(const GraphCommand& command);
 struct ReportCommand {
   std::string folder;
   std::optional<std::string> note;
+  std::optional<std::string> leave_out_times;  ///< the reason; empty takes it back
 };
 void run_report(const ReportCommand& command);
 /// What `bough report` does, which `bough run` ends with too.
