@@ -1,6 +1,7 @@
 #include "tasks/machine.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -31,6 +32,29 @@ nlohmann::json describe_host() {
           {"compiler", build.compiler},
           {"build_type", build.build_type},
           {"instruction_set", build.instruction_set}};
+}
+
+double ProcessorTime::waited_share() const {
+  const double wanted = used_seconds + waited_seconds;
+  return wanted > 0 ? waited_seconds / wanted : 0;
+}
+
+std::optional<ProcessorTime> processor_time() {
+  namespace fs = std::filesystem;
+  ProcessorTime total;
+  bool known = false;
+  std::error_code error;
+  for (fs::directory_iterator thread("/proc/self/task", error), end; !error && thread != end; thread.increment(error)) {
+    // Nanoseconds on a processor, nanoseconds ready for one, number of turns.
+    std::ifstream file(thread->path() / "schedstat");
+    double used = 0, waited = 0;
+    if (!(file >> used >> waited)) continue;
+    total.used_seconds += used / 1e9;
+    total.waited_seconds += waited / 1e9;
+    known = true;
+  }
+  if (!known) return {};
+  return total;
 }
 
 std::optional<std::int64_t> available_memory() {

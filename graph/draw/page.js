@@ -101,6 +101,13 @@ function nodeOf(event) {
   return box === null ? null : Number(box.dataset.node);
 }
 
+// Scrolls the picture, not the page, so that the chosen node is in view; one that is already is left where it is.
+function bringIntoView() {
+  const view = svg.parentElement.getBoundingClientRect(), box = element("node", chosen).getBoundingClientRect();
+  if (box.left >= view.left && box.right <= view.right) return;
+  svg.parentElement.scrollLeft += (box.left + box.right) / 2 - (view.left + view.right) / 2;
+}
+
 for (const type of ["pointerover", "pointerdown", "focusin"]) {
   svg.addEventListener(type, (event) => {
     const node = nodeOf(event);
@@ -118,7 +125,9 @@ svg.addEventListener("keydown", (event) => {
 
 canvas.addEventListener("pointermove", (event) => {
   const row = Math.floor((event.offsetY / canvas.clientHeight) * data.tokens.length);
-  if (row >= 0 && row < data.tokens.length && data.tokens[row] !== chosen) choose(data.tokens[row]);
+  if (row < 0 || row >= data.tokens.length || data.tokens[row] === chosen) return;
+  choose(data.tokens[row]);
+  bringIntoView();
 });
 
 const levels = [...new Set(data.sources.map((source) => source[1]))].sort((a, b) => a - b);
@@ -130,4 +139,7 @@ document.getElementById("legend").replaceChildren(...levels.flatMap((level) => {
 }));
 
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawMatrix);
-if (data.nodes.length > 0) choose(chosen);
+if (data.nodes.length > 0) {
+  choose(chosen);
+  bringIntoView();
+}

@@ -36,6 +36,10 @@ class Picture {
   double height_;
 };
 
+/// Paper, light or dark as the viewer likes it, for what has the class "back".
+inline constexpr const char* back_style =
+    ".back { fill: #fff; } @media (prefers-color-scheme: dark) { .back { fill: #16181c; } }";
+
 /// Colours that differ also without red and green; levels beyond the eighth start again.
 extern const char* const level_colours[8];
 

@@ -13,7 +13,14 @@ constexpr const char* style = R"(
   .caption { font-size: 13px; text-anchor: start; }
   .node rect { fill: #e4e4e4; stroke: #9a9a9a; stroke-width: 0.6; }
   .arcs path { fill: none; stroke-width: 1.4; }
+  @media (prefers-color-scheme: dark) {
+    text { fill: #e8e8e8; }
+    .node rect { fill: #31353c; stroke: #6b717b; }
+  }
 )";
+
+/// Room for a line of 13 pixels, whatever the font.
+double text_width(const std::string& text) { return 7.5 * static_cast<double>(text.size()); }
 
 }  // namespace
 
@@ -43,19 +50,22 @@ std::string draw_svg(const AttentionGraph& graph, const DrawOptions& options) {
                           escape_xml(relation));
       ++count;
     }
-    marks += fmt::format("  [data-node=\"{}\"] rect {{ stroke: #000; stroke-width: 2.5; }}\n", chosen);
+    marks += fmt::format(
+        "  [data-node=\"{0}\"] rect {{ stroke: #000; stroke-width: 2.5; }}\n"
+        "  @media (prefers-color-scheme: dark) {{ [data-node=\"{0}\"] rect {{ stroke: #fff; }} }}\n",
+        chosen);
   }
   const std::string caption = layout.nodes.empty()
                                   ? title_of(graph, options)
                                   : fmt::format("{}: {} attends to {} node{}", title_of(graph, options),
                                                 describe_node(graph, chosen), count, count == 1 ? "" : "s");
-  const double width = std::max(picture.width(), 420.0), height = picture.height() + 24;
+  const double width = std::max(picture.width(), 32 + text_width(caption)), height = picture.height() + 24;
   return fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{:.0f}\" height=\"{:.0f}\" viewBox=\"0 0 {:.0f} {:.0f}\">\n"
-      "<title>{}</title>\n<style>{}{}</style>\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n"
+      "<title>{}</title>\n<style>{}{}{}</style>\n<rect class=\"back\" width=\"100%\" height=\"100%\"/>\n"
       "<g class=\"arcs\">\n{}</g>\n{}<text class=\"caption\" x=\"16\" y=\"{:.0f}\">{}</text>\n</svg>\n",
-      width, height, width, height, escape_xml(caption), style, marks, arcs, picture.boxes(graph), height - 12,
-      escape_xml(caption));
+      width, height, width, height, escape_xml(caption), back_style, style, marks, arcs, picture.boxes(graph),
+      height - 12, escape_xml(caption));
 }
 
 }  // namespace bough

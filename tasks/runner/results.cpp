@@ -68,9 +68,12 @@ ordered_json to_json(const RunResult& result) {
                 {"train_seconds", result.train_seconds},
                 {"tokens_per_second", result.tokens_per_second},
                 {"peak_memory_bytes", result.peak_memory_bytes},
+                {"waited_share", result.waited_share ? json(*result.waited_share) : json()},
+                {"machines", result.machines},
                 {"steps", result.steps_done},
                 {"settings", result.settings},
                 {"config", result.config}});
+  if (!result.times_left_out.empty()) entry["times_left_out"] = result.times_left_out;
   entry["curve"] = ordered_json::array();
   for (const CurvePoint& point : result.curve) entry["curve"].push_back(to_json(point));
   return entry;
@@ -96,10 +99,19 @@ RunResult run_result_from(const json& entry) {
                      .curve = {},
                      .train_seconds = entry.at("train_seconds"),
                      .tokens_per_second = entry.at("tokens_per_second"),
-                     .peak_memory_bytes = entry.at("peak_memory_bytes")};
-    // Results of earlier versions have neither.
+                     .peak_memory_bytes = entry.at("peak_memory_bytes"),
+                     .machines = entry.value("machines", json::array()),
+                     .waited_share = {},
+                     .times_left_out = entry.value("times_left_out", "")};
+    // Results of earlier versions have none of these.
+    if (const json waited = entry.value("waited_share", json()); !waited.is_null()) {
+      result.waited_share = waited.get<double>();
+    }
     if (const json best = entry.value("best_step", json()); !best.is_null())
       result.best_step = best.get<std::int64_t>();
+    if (!result.machines.is_array()) {
+      throw IoError("results", fmt::format("machines of a run must be a list, not {}", json_excerpt(result.machines)));
+    }
     for (const char* key : {"graph", "train"}) {
       if (result.config.contains(key)) object_in(result.config, key);
     }
@@ -166,7 +178,10 @@ Results load_results(const std::string& path) {
                     .bounds = {},
                     .runs = {}};
     for (const json& bound : file.at("bounds")) results.bounds.push_back({bound.at("name"), bound.at("value")});
-    for (const json& run : file.at("runs")) results.runs.push_back(run_result_from(run));
+    for (const json& run : file.at("runs")) {
+      RunResult& result = results.runs.emplace_back(run_result_from(run));
+      if (result.machines.empty() && !results.host.is_null()) result.machines.push_back(results.host);
+    }
     for (const json& picture : file.value("pictures", json::array())) {
       results.pictures.push_back({picture.at("graph"), picture.at("svg")});
     }

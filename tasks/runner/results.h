@@ -34,6 +34,12 @@ struct RunResult {
   double train_seconds = 0;  ///< without evaluation
   double tokens_per_second = 0;
   std::int64_t peak_memory_bytes = 0;
+  /// What the times depend on, as training::TrainingOutcome has it; results of earlier versions name the machine of the
+  /// whole file, and do not tell the share of the processor time that the run had to wait for.
+  nlohmann::json machines = nlohmann::json::array();
+  std::optional<double> waited_share = {};
+  /// Why a person has left its times out of reports; empty if they are shown.
+  std::string times_left_out = {};
 };
 
 /// A metric of the run; NaN if it has none of that name.

@@ -34,11 +34,11 @@ const std::string& created(const std::string& folder) {
 /// The graph of a short sequence; nothing for one that cannot be drawn: a pattern of one fixed length that is too long,
 /// one without a causal form.
 std::optional<std::string> drawn(const json& graph) {
-  constexpr std::int64_t length = 32;
+  constexpr std::int64_t length = 64;
   try {
     const auto generator = generators().make(graph);
-    return draw_svg(generator->build({.length = generator->fixed_length().value_or(length), .causal = true}),
-                    {.title = describe_setting("graph", graph)});
+    return draw_matrix_svg(generator->build({.length = generator->fixed_length().value_or(length), .causal = true}),
+                           {.title = describe_setting("graph", graph)});
   } catch (const std::exception&) {
     return {};
   }

@@ -45,6 +45,8 @@ void take_over(const training::TrainingOutcome& outcome, RunResult& result) {
   result.train_seconds = outcome.train_seconds;
   result.tokens_per_second = outcome.tokens_per_second;
   result.peak_memory_bytes = outcome.peak_memory_bytes;
+  result.machines = outcome.machines;
+  if (outcome.processor) result.waited_share = outcome.processor->waited_share();
   if (outcome.finished) result.status = RunStatus::done;
 }
 

@@ -43,11 +43,16 @@ double number_in(const json& entry, const char* key) {
 json to_json(const TrainingOutcome& outcome) {
   json curve = json::array();
   for (const CurvePoint& point : outcome.curve) curve.push_back(json(to_json(point)));
-  return {{"steps_done", outcome.steps_done},
-          {"curve", curve},
-          {"train_seconds", outcome.train_seconds},
-          {"tokens_per_second", outcome.tokens_per_second},
-          {"peak_memory_bytes", outcome.peak_memory_bytes}};
+  json state = {{"steps_done", outcome.steps_done},
+                {"curve", curve},
+                {"train_seconds", outcome.train_seconds},
+                {"tokens_per_second", outcome.tokens_per_second},
+                {"peak_memory_bytes", outcome.peak_memory_bytes},
+                {"machines", outcome.machines}};
+  if (outcome.processor) {
+    state["processor"] = {{"used", outcome.processor->used_seconds}, {"waited", outcome.processor->waited_seconds}};
+  }
+  return state;
 }
 
 TrainingOutcome outcome_from(const json& entry) {
@@ -57,6 +62,12 @@ TrainingOutcome outcome_from(const json& entry) {
   outcome.tokens_per_second = entry.at("tokens_per_second");
   outcome.peak_memory_bytes = entry.at("peak_memory_bytes");
   for (const json& point : entry.at("curve")) outcome.curve.push_back(curve_point_from(point));
+  // Checkpoints of earlier versions have neither.
+  outcome.machines = entry.value("machines", json::array());
+  if (entry.contains("processor")) {
+    const json& processor = entry["processor"];
+    outcome.processor = {.used_seconds = processor.at("used"), .waited_seconds = processor.at("waited")};
+  }
   return outcome;
 }
 
@@ -91,10 +102,12 @@ std::string TrainingLoop::path_of(const char* file) const {
 void TrainingLoop::run() {
   const bool resumed = request_.resume && std::filesystem::exists(path_of(checkpoint_file));
   if (resumed) restore();
+  note_machine();
   open_log(resumed);
   while (!is_over() && !request_.should_stop()) take_step();
   add_losses(outcome_.steps_done, trainer_.losses(Trainer::Losses::all));
   outcome_.peak_memory_bytes = std::max(outcome_.peak_memory_bytes, memory_statistics(request_.device).bytes_peak);
+  note_processor_time();
   if (!is_over()) return save();
   finish();
 }
@@ -115,6 +128,26 @@ void TrainingLoop::take_step() {
   note_step();
   report_progress(is_over());
   if (save_now) save();
+}
+
+void TrainingLoop::note_machine() {
+  json machine = describe_host();
+  machine["device"] = to_string(request_.device);
+  if (std::ranges::find(outcome_.machines, machine) == outcome_.machines.end()) {
+    outcome_.machines.push_back(std::move(machine));
+  }
+  last_processor_time_ = processor_time();
+}
+
+/// Adds what has come since the last time. A thread that has ended takes its share with it, so the sum may fall.
+void TrainingLoop::note_processor_time() {
+  const std::optional<ProcessorTime> now = processor_time();
+  if (now && last_processor_time_) {
+    ProcessorTime& total = outcome_.processor ? *outcome_.processor : outcome_.processor.emplace();
+    total.used_seconds += std::max(0.0, now->used_seconds - last_processor_time_->used_seconds);
+    total.waited_seconds += std::max(0.0, now->waited_seconds - last_processor_time_->waited_seconds);
+  }
+  last_processor_time_ = now;
 }
 
 /// Tests the best parameters and the last ones, which are often the same.
@@ -224,6 +257,7 @@ void TrainingLoop::report_progress(bool now) {
 }
 
 void TrainingLoop::save() {
+  note_processor_time();
   const json state = {{"outcome", to_json(outcome_)},
                       {"loss_sum", loss_sum_},
                       {"loss_count", loss_count_},

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "bough/tasks/run_experiment.h"
+#include "tasks/machine.h"
 #include "tasks/task.h"
 #include "tasks/training/early_stopping.h"
 #include "tasks/training/run_log.h"
@@ -48,6 +49,10 @@ struct TrainingOutcome {
   double train_seconds = 0;  ///< without evaluation
   double tokens_per_second = 0;
   std::int64_t peak_memory_bytes = 0;
+  /// What these seconds depend on: the machines on which it trained, as describe_host() has them, with the device (one,
+  /// unless it was resumed elsewhere), and the processor time it got there, where the kernel tells.
+  nlohmann::json machines = nlohmann::json::array();
+  std::optional<ProcessorTime> processor = {};
 };
 
 struct LoopRequest {
@@ -94,6 +99,8 @@ class TrainingLoop {
   void note_step();
   nlohmann::json evaluate();
   void report_progress(bool now);
+  void note_machine();
+  void note_processor_time();
   void finish();
   nlohmann::json metrics_at(std::int64_t step) const;
   /// What checkpoints hold beside the parameters.
@@ -115,6 +122,7 @@ class TrainingLoop {
   double last_loss_ = 0, metric_ = std::numeric_limits<double>::quiet_NaN();
   std::int64_t steps_here_ = 0;
   double seconds_here_ = 0, evaluation_seconds_ = 0;
+  std::optional<ProcessorTime> last_processor_time_;  ///< when it was noted last
   Clock::time_point last_save_ = Clock::now(), last_report_ = {};
 };
 

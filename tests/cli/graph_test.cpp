@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/program.h"
+#include "tests/support/files.h"
 
 namespace bough::test {
 namespace {
@@ -78,6 +79,20 @@ TEST(GraphCommand, DrawsIntoFiles) {
   std::filesystem::remove(svg);
   std::filesystem::remove(html);
   EXPECT_EQ(run_bough({"graph", R"({"kind":"bpt","length":4})", "--svg", svg.string(), "--token", "4"}).exit_code, 2);
+}
+
+TEST(GraphCommand, NamesThePatternAndItsParametersInPictures) {
+  const TemporaryFolder folder;
+  const auto drawn = [&](const std::string& specification) {
+    const ProgramResult result =
+        run_bough({"graph", specification, "--svg", folder.file("a.svg"), "--html", folder.file("a.html")});
+    EXPECT_EQ(result.exit_code, 0) << result.errors;
+    return file_content(folder.file("a.svg")) + file_content(folder.file("a.html"));
+  };
+  EXPECT_THAT(drawn(R"({"kind":"bpt","k":2,"length":16,"causal":true})"),
+              AllOf(HasSubstr("<title>bpt (alignment=pair, k=2), 16 tokens, causal: token 8 attends to "),
+                    HasSubstr("<h1>bpt (alignment=pair, k=2), 16 tokens, causal</h1>")));
+  EXPECT_THAT(drawn(R"({"kind":"star","length":5})"), HasSubstr("<h1>star, 5 tokens</h1>"));
 }
 
 TEST(GraphCommand, AnswersMistakesWithOneSentence) {

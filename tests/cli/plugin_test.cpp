@@ -30,6 +30,25 @@ TEST(PluginOption, AddsPatternsToTheList) {
               HasSubstr("every_second: itself and two before"));
 }
 
+TEST(PluginOption, APatternOfAPluginIsComparedLikeAnyOther) {
+  const TemporaryFolder folder;
+  const json experiment = {
+      {"task",
+       {{"corpus",
+         {{"kind", "turn_taking"}, {"train_characters", 3000}, {"valid_characters", 300}, {"test_characters", 500}}},
+        {"length", 32}}},
+      {"model", {{"layers", 1}, {"dim", 16}, {"heads", 2}, {"ffn", 16}}},
+      {"train", {{"steps", 2}, {"tokens_per_batch", 64}}},
+      {"sweep", {{"graph", {{{"kind", "every_second"}}, {{"kind", "window"}, {"width", 1}}}}}}};
+  const ProgramResult run =
+      run_bough({"run", experiment.dump(), "--plugin", GOOD_PLUGIN, "--out", folder.file("out"), "--jobs", "1"});
+  ASSERT_EQ(run.exit_code, 0) << run.errors;
+  EXPECT_THAT(run.output, HasSubstr("At about the same degree:\n"));
+  EXPECT_THAT(run.output, testing::ContainsRegex("every_second \\(degree 1.9\\).*window-width1 \\(degree 2.0\\)|"
+                                                 "window-width1 \\(degree 2.0\\).*every_second \\(degree 1.9\\)"));
+  EXPECT_THAT(run.output, testing::Not(HasSubstr("No two patterns")));
+}
+
 TEST(PluginOption, AnswersALibraryThatIsNotThere) {
   const ProgramResult result = run_bough({"graph", R"({"kind":"bpt","length":3})", "--plugin", "no/such.so"});
   EXPECT_EQ(result.exit_code, 1);

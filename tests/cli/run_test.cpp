@@ -42,8 +42,8 @@ TEST(Run, GivesTheSameBitsAloneAndSideBySide) {
     const ProgramResult result =
         run_bough({"run", folder.file("tiny.json"), "--out", folder.file(jobs), "--jobs", jobs, "--threads", "2"});
     ASSERT_EQ(result.exit_code, 0) << result.errors;
-    EXPECT_THAT(result.errors, HasSubstr("window-width4  5/5  loss "));
-    EXPECT_THAT(result.errors, ::testing::Not(HasSubstr("\r")));
+    EXPECT_THAT(result.errors, HasSubstr("window-width4  test bpc "));
+    for (const char* code : {"\r", "\x1b"}) EXPECT_THAT(result.errors, ::testing::Not(HasSubstr(code)));
   }
   EXPECT_EQ(metrics_in(folder.file("1")).size(), 3u);
   EXPECT_EQ(metrics_in(folder.file("1")), metrics_in(folder.file("3")));
@@ -131,6 +131,22 @@ TEST(Report, KeepsANoteWithTheResults) {
   EXPECT_THAT(file_content(folder.file("out/report.html")), HasSubstr("Note: a busy machine &amp; &lt;slow&gt;"));
   ASSERT_EQ(run_bough({"report", folder.file("out"), "--note", ""}).exit_code, 0);
   EXPECT_THAT(run_bough({"report", folder.file("out")}).output, ::testing::Not(HasSubstr("Note:")));
+}
+
+TEST(Report, LeavesTimesOutOnRequestAndShowsThemAgain) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(run_bough({"run", tiny, "--out", folder.file("out"), "--set", R"(graph={"kind":"full"})"}).exit_code, 0);
+  const json run = json::parse(file_content(folder.file("out/results.json")))["runs"][0];
+  EXPECT_EQ(run["machines"].size(), 1u);
+  EXPECT_TRUE(run["machines"][0].contains("processor"));
+  EXPECT_EQ(run["machines"][0]["device"], "cpu");
+  EXPECT_THAT(run["waited_share"].get<double>(), ::testing::AllOf(::testing::Ge(0), ::testing::Le(1)));
+  const ProgramResult without = run_bough({"report", folder.file("out"), "--leave-out-times", "it was busy"});
+  EXPECT_EQ(without.exit_code, 0) << without.errors;
+  EXPECT_THAT(without.output, HasSubstr("Times of these runs cannot be compared: it was busy."));
+  EXPECT_THAT(run_bough({"report", folder.file("out")}).output, HasSubstr("it was busy")) << "it is kept";
+  EXPECT_THAT(run_bough({"report", folder.file("out"), "--leave-out-times", ""}).output,
+              ::testing::Not(HasSubstr("it was busy")));
 }
 
 TEST(RunWorker, TakesTheOneConfigurationOfItsRunAndEndsWithOneIfTheRunFails) {

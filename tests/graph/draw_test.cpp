@@ -43,6 +43,39 @@ TEST(DrawSvg, RefusesMissingNodesAndUnreadableSizes) {
   EXPECT_THROW(draw_html(make(R"({"kind":"full","length":2000})")), GraphError);
 }
 
+TEST(DrawSvg, IsDarkWhereTheViewerLikesItAndHasRoomForItsCaption) {
+  const AttentionGraph graph = make(R"({"kind":"window","width":1,"length":4})");
+  const std::string title(100, 'x');
+  const std::string svg = draw_svg(graph, {.title = title});
+  EXPECT_NE(svg.find("prefers-color-scheme: dark"), svg.npos);
+  const std::size_t width = svg.find("width=\"") + 7;
+  EXPECT_GT(std::stoi(svg.substr(width)), 700) << "a hundred characters of 7 pixels";
+}
+
+TEST(DrawMatrixSvg, HasARunOfCellsForEachStretchOfTokensInARow) {
+  const std::string window = draw_matrix_svg(make(R"({"kind":"window","width":1,"length":4,"causal":true})"));
+  EXPECT_NE(window.find("viewBox=\"0 0 4 4\""), window.npos);
+  EXPECT_NE(window.find("d=\"M0 0h1v1h-1zM0 1h2v1h-2zM1 2h2v1h-2zM2 3h2v1h-2z\""), window.npos) << window;
+  EXPECT_EQ(count(window, "<path"), 1u) << "one level";
+  EXPECT_NE(window.find("prefers-color-scheme: dark"), window.npos);
+}
+
+TEST(DrawMatrixSvg, PaintsSpansInTheColourOfTheirLevel) {
+  // Row 3 of the tree sees tokens 3 and 2 and, through a span, 0 and 1.
+  const std::string tree = draw_matrix_svg(make(R"({"kind":"bpt","k":1,"length":4,"causal":true,"alignment":"slot"})"));
+  EXPECT_EQ(count(tree, "<path"), 2u);
+  EXPECT_NE(tree.find("M0 3h2v1h-2z"), tree.npos) << tree;
+  EXPECT_NE(tree.find("M2 3h2v1h-2z"), tree.npos) << tree;
+}
+
+TEST(DrawMatrixSvg, TakesTwoSequencesMemoryAndRefusesUnreadableSizes) {
+  for (const char* specification : {R"({"kind":"cross","length":6})", R"({"kind":"memory","length":8})",
+                                    R"({"kind":"star","length":8})", R"({"kind":"longformer","length":8})"}) {
+    EXPECT_NO_THROW(draw_matrix_svg(make(specification))) << specification;
+  }
+  EXPECT_THROW(draw_matrix_svg(make(R"({"kind":"window","width":1,"length":5000})")), GraphError);
+}
+
 TEST(DrawHtml, IsOnePageWithoutOutsideResources) {
   const std::string page = draw_html(make(R"({"kind":"bpt","k":2,"length":16})"), {.title = "<b> & \"quotes\""});
   for (const char* outside : {"src=\"", "href=", "@import", "url(", "fetch("}) {

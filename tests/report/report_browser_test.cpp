@@ -13,16 +13,17 @@ namespace {
 
 using nlohmann::json;
 
-/// What a script says at the end of the page, in a real browser without a network.
+/// What a script says at the end of the page, in a real browser without a network. It may wait: time passes at once.
 json asked_in_browser(std::string page, const std::string& script, const std::string& options = "") {
   const test::TemporaryFolder folder;
-  const std::string probe = "<script>document.body.innerHTML = \"<pre id='seen'>\" + JSON.stringify((() => {" + script +
-                            "})()).replaceAll(\"<\", \"\\\\u003c\") + \"</pre>\";</script></body>";
+  const std::string probe = "<script>(async () => {" + script +
+                            "})().then((seen) => { document.body.innerHTML = \"<pre id='seen'>\" + "
+                            "JSON.stringify(seen).replaceAll(\"<\", \"\\\\u003c\") + \"</pre>\"; });</script></body>";
   page.replace(page.rfind("</body>"), 7, probe);
   test::write_file(folder.file("page.html"), page);
-  const std::string command = "timeout 120 " BOUGH_CHROMIUM " --headless --no-sandbox --disable-gpu " + options +
-                              " --user-data-dir=" + folder.file("profile") + " --dump-dom file://" +
-                              folder.file("page.html") + " 2>/dev/null";
+  const std::string command =
+      "timeout 120 " BOUGH_CHROMIUM " --headless --no-sandbox --disable-gpu --virtual-time-budget=10000 " + options +
+      " --user-data-dir=" + folder.file("profile") + " --dump-dom file://" + folder.file("page.html") + " 2>/dev/null";
   const std::unique_ptr<FILE, int (*)(FILE*)> browser(::popen(command.c_str(), "r"), ::pclose);
   std::string dom;
   char buffer[4096];
@@ -70,15 +71,15 @@ TEST(ReportPage, ThePointsInTheBrowserAreTheNumbersOfTheResults) {
 
 TEST(ReportPage, PlotsAgainstTheLengthAppearWhereThereAreSeveral) {
   const std::string question = R"(
-    const chart = Chart.getChart("speed-by-length");
-    return {shown: getComputedStyle(document.getElementById("length-part")).display !== "none",
+    const chart = Chart.getChart("speed_by_length");
+    return {shown: document.getElementById("speed_by_length") !== null,
             points: chart ? chart.data.datasets.map((set) => [set.label, set.data.map((point) => [point.x, point.y])]) : []};)";
   const json without = asked_in_browser(to_html(summarize(runner::sample_results())), question);
   EXPECT_EQ(without["shown"], false);
   const json with = asked_in_browser(to_html(summarize(runner::sample_of_two_lengths())), question);
   EXPECT_EQ(with["shown"], true);
   ASSERT_EQ(with["points"].size(), 3u);
-  EXPECT_EQ(with["points"][0], json::parse(R"(["window-width20", [[256, 30015], [512, 30015]]])"));
+  EXPECT_EQ(with["points"][1], json::parse(R"(["window-width20", [[256, 30015], [512, 30015]]])"));
 }
 
 TEST(ReportPage, FitsAPhoneAndAnswersTheArrowKeys) {
@@ -102,17 +103,19 @@ TEST(ReportPage, AnArrowKeyGoesOnePointFurtherAlsoAfterTheColoursHaveChanged) {
       return document.getElementById("quality-spoken").textContent;
     });)");
   ASSERT_EQ(spoken.size(), 3u);
-  EXPECT_TRUE(spoken[0].get<std::string>().starts_with("window-width20")) << spoken;
-  EXPECT_TRUE(spoken[1].get<std::string>().starts_with("window-width64")) << spoken;
-  EXPECT_TRUE(spoken[2].get<std::string>().starts_with("bpt-k4")) << spoken;
+  EXPECT_TRUE(spoken[0].get<std::string>().starts_with("bpt-k4")) << spoken;
+  EXPECT_TRUE(spoken[1].get<std::string>().starts_with("window-width20")) << spoken;
+  EXPECT_TRUE(spoken[2].get<std::string>().starts_with("window-width64")) << spoken;
 }
 
-TEST(ReportPage, HasAxesThatHoldTheErrorBarsAndSeveralTicks) {
+TEST(ReportPage, HasAxesThatBeginWithTheDataHoldTheErrorBarsAndHaveSeveralTicks) {
   const json seen = asked_in_browser(to_html(summarize(runner::sample_results())), R"(
-    return charts.slice(0, 1).map((chart) => ({
-      low: chart.scales.y.min, high: chart.scales.y.max, ticks: chart.scales.x.ticks.length,
-      ends: data.points.flatMap((point) => [point.metric.mean - point.metric.deviation, point.metric.mean + point.metric.deviation])}));)")
-      [0];
+    const chart = Chart.getChart("quality");
+    return {low: chart.scales.y.min, high: chart.scales.y.max, ticks: chart.scales.x.ticks.length,
+            left: chart.scales.x.min, right: chart.scales.x.max,
+            ends: data.points.flatMap((point) => [point.metric.mean - point.metric.deviation, point.metric.mean + point.metric.deviation])};)");
+  EXPECT_NEAR(seen["left"].get<double>(), 20.1796875 / 1.1, 0.1);
+  EXPECT_NEAR(seen["right"].get<double>(), 56.75 * 1.1, 0.1);
   for (const double end : seen["ends"]) {
     EXPECT_LE(seen["low"].get<double>(), end);
     EXPECT_GE(seen["high"].get<double>(), end);
@@ -120,21 +123,116 @@ TEST(ReportPage, HasAxesThatHoldTheErrorBarsAndSeveralTicks) {
   EXPECT_GE(seen["ticks"], 3);
 }
 
-TEST(ReportPage, MarksPowersOfTwoExactlyAndLeavesTheScatterOfOneSeedEmpty) {
+TEST(ReportPage, HasTheSameColoursInEveryPlotAndTellsCurvesOfOnePatternApart) {
   const json seen = asked_in_browser(to_html(summarize(runner::sample_of_two_lengths())), R"(
-    const axis = {min: 500, max: 8192};
-    powersOfTwo(axis);
-    return {ticks: axis.ticks.map((tick) => tick.value),
-            rows: [...document.querySelectorAll("tbody tr")].map((row) => [row.cells[4].textContent, row.cells[5].textContent])};)");
-  EXPECT_EQ(seen["ticks"], json::parse("[512, 1024, 2048, 4096, 8192]"));
-  for (const json& row : seen["rows"]) EXPECT_EQ(row[0] == "", row[1] == "1") << row;
+    const colours = {}, names = {}, groups = new Map();
+    for (const canvas of document.querySelectorAll("main canvas")) {
+      const sets = Chart.getChart(canvas).data.datasets.filter((set) => !set.isBound);
+      names[canvas.id] = sets.map((set) => set.label);
+      if (canvas.id === "curves") {
+        for (const set of sets) groups.set(set.group, [set.borderColor, String(set.borderDash), set.pointStyle].join());
+      } else {
+        for (const set of sets) (colours[data.points[set.data[0].point].kind] ??= new Set()).add(set.borderColor.slice(0, 7));
+      }
+    }
+    return {kinds: Object.fromEntries(Object.entries(colours).map(([kind, all]) => [kind, [...all]])), names,
+            groups: groups.size, looks: new Set(groups.values()).size, plain: data.points.map((point) => [point.kind, point.style.colour])};)");
+  EXPECT_EQ(seen["names"].size(), 7u) << seen["names"];
+  for (const json& names : seen["names"]) EXPECT_TRUE(names[0].get<std::string>().starts_with("bpt")) << names;
+  EXPECT_EQ(seen["groups"], 6) << "seeds of one setting share a line's look, lengths and widths do not";
+  EXPECT_EQ(seen["looks"], 6);
+  for (const json& point : seen["plain"]) EXPECT_EQ(seen["kinds"][point[0].get<std::string>()][0], point[1]);
 }
 
-TEST(ReportPage, TellsMoreLinesApartThanThereAreColours) {
-  const json different = asked_in_browser(to_html(summarize(runner::sample_results())), R"(
-    const looks = Array.from({length: 24}, (_, index) => JSON.stringify(look(index)));
-    return new Set(looks).size;)");
-  EXPECT_EQ(different, 24);
+TEST(ReportPage, ShowsRunsCurvesAndConfigurationOfThePointThatIsClicked) {
+  const json seen = asked_in_browser(to_html(summarize(runner::sample_results())), R"(
+    const state = () => ({open: document.getElementById("point").open, name: document.getElementById("point-name").textContent,
+      runs: [...document.querySelectorAll("#point-runs tr")].map((row) => [row.cells[0].textContent, row.cells[1].textContent]),
+      curves: Chart.getChart("point-curves")?.data.datasets.map((set) => set.label) ?? [],
+      config: document.getElementById("point-config").textContent});
+    const before = state().open;
+    const chart = Chart.getChart("quality"), place = chart.canvas.getBoundingClientRect();
+    const target = chart.getDatasetMeta(1).data[0];
+    chart.canvas.dispatchEvent(new MouseEvent("click", {bubbles: true, clientX: place.left + target.x, clientY: place.top + target.y}));
+    await new Promise((done) => setTimeout(done, 300));
+    const clicked = state();
+    document.getElementById("point").close();
+    const canvas = document.getElementById("memory");
+    for (const key of ["ArrowRight", "Enter"]) canvas.dispatchEvent(new KeyboardEvent("keydown", {key, bubbles: true}));
+    const entered = state();
+    document.getElementById("point").close();
+    document.querySelectorAll("[data-point]")[2].click();
+    return {before, clicked, entered, row: state()};)");
+  EXPECT_EQ(seen["before"], false);
+  EXPECT_EQ(seen["clicked"]["open"], true);
+  EXPECT_EQ(seen["clicked"]["name"], "window-width20");
+  EXPECT_EQ(seen["clicked"]["runs"],
+            json::parse(R"([["window-width20-seed1", "0.9"], ["window-width20-seed2", "0.91"]])"));
+  EXPECT_EQ(seen["clicked"]["curves"], json::parse(R"(["window-width20-seed1", "window-width20-seed2"])"));
+  EXPECT_EQ(json::parse(seen["clicked"]["config"].get<std::string>())["graph"]["width"], 20);
+  EXPECT_EQ(seen["entered"]["name"], "bpt-k4");
+  EXPECT_EQ(seen["row"]["name"], "window-width64");
+}
+
+TEST(ReportPage, ShowsScatterBesideTheMeanAndTimesThatCannotBeComparedWithAMark) {
+  runner::Results results = runner::sample_results();
+  results.runs[4].waited_share = 0.5;
+  const json seen = asked_in_browser(to_html(summarize(results)), R"(
+    return {cells: [...document.querySelectorAll("main tbody tr")].map((row) => [...row.cells].map((cell) => cell.textContent.replaceAll("\u00a0", " "))),
+            speeds: Chart.getChart("speed").data.datasets.flatMap((set) => set.data.map((point) => point.label))};)");
+  EXPECT_EQ(seen["cells"][1][3], "0.7000 ± 0.0283");
+  EXPECT_EQ(seen["cells"][2][3], "0.6100") << "one seed has no scatter";
+  EXPECT_EQ(seen["cells"][1][9], "30015 ± 7");
+  EXPECT_EQ(seen["cells"][2][9], "30010 *");
+  EXPECT_EQ(seen["speeds"], json::parse(R"(["bpt-k4", "window-width20"])"));
+}
+
+TEST(ReportPage, ScrollsTablesInThemselvesAndDrawsPicturesLargeEnough) {
+  const json seen = asked_in_browser(to_html(summarize(runner::sample_results())), R"(
+    await Promise.all([...document.images].map((image) => image.decode()));
+    const table = document.querySelector(".scroll");
+    document.querySelector("[data-point]").click();
+    const dialog = document.getElementById("point").getBoundingClientRect();
+    return {page: document.documentElement.scrollWidth, column: table.querySelector("td").clientWidth, table: table.scrollWidth, shown: table.clientWidth, screen: innerWidth,
+            dialog: [dialog.left, dialog.right],
+            pictures: [...document.images].map((image) => image.getBoundingClientRect().width),
+            different: new Set([...document.images].map((image) => image.src.replace(/title.*title/, ""))).size};)",
+                                     "--window-size=400,800");
+  EXPECT_LE(seen["page"], seen["screen"]);
+  EXPECT_GT(seen["table"], seen["shown"]);
+  EXPECT_GE(seen["column"], 100) << "names are not broken into letters";
+  EXPECT_GE(seen["dialog"][0], 0);
+  EXPECT_LE(seen["dialog"][1], seen["screen"]);
+  ASSERT_EQ(seen["pictures"].size(), 3u);
+  for (const json& width : seen["pictures"]) EXPECT_GE(width, 250);
+  EXPECT_EQ(seen["different"], 3);
+}
+
+/// The colour of the middle of a picture's right upper half, where causal attention has nothing but paper.
+json paper_of_pictures(const std::string& options) {
+  return asked_in_browser(to_html(summarize(runner::sample_results())), R"(
+    await Promise.all([...document.images].map((image) => image.decode()));
+    return [...document.images].map((image) => {
+      const canvas = document.createElement("canvas");
+      canvas.width = canvas.height = 100;
+      const context = canvas.getContext("2d");
+      context.drawImage(image, 0, 0, 100, 100);
+      return [...context.getImageData(90, 10, 1, 1).data].slice(0, 3);
+    });)",
+                          options);
+}
+
+TEST(ReportPage, DrawsPicturesOnDarkPaperWhereThePageIsDark) {
+  const json light = paper_of_pictures(""), dark = paper_of_pictures("--blink-settings=preferredColorScheme=0");
+  ASSERT_EQ(dark.size(), 3u);
+  for (const json& colour : light) EXPECT_EQ(colour, json({255, 255, 255}));
+  for (const json& colour : dark) EXPECT_LT(colour[0], 64) << colour;
+}
+
+TEST(ReportPage, MarksTheAxisAtTheValuesThatWereSwept) {
+  const json seen = asked_in_browser(to_html(summarize(runner::sample_of_two_lengths())), R"(
+    return Chart.getChart("quality_by_length").scales.x.ticks.map((tick) => tick.label);)");
+  EXPECT_EQ(seen, json::parse(R"(["256", "512"])"));
 }
 
 }  // namespace

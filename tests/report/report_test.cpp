@@ -1,8 +1,11 @@
 #include "tools/report/report.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <map>
 #include <set>
 
 #include "bough/core/errors.h"
@@ -125,8 +128,9 @@ TEST(Results, ThatAreDamagedAreAnErrorThatSaysSo) {
   EXPECT_THROW(runner::load_results(path), IoError);
   runner::save_results(path, runner::sample_results());
   const nlohmann::json whole = nlohmann::json::parse(test::file_content(path));
-  for (const char* part : {"/runs/0/config", "/runs/0/config/graph", "/runs/0/config/train", "/runs/0/settings",
-                           "/runs/0/metrics", "/runs/0/curve/0/step", "/runs/0/steps", "/metric", "/bounds/0"}) {
+  for (const char* part :
+       {"/runs/0/config", "/runs/0/config/graph", "/runs/0/config/train", "/runs/0/settings", "/runs/0/metrics",
+        "/runs/0/curve/0/step", "/runs/0/steps", "/metric", "/bounds/0", "/runs/0/waited_share"}) {
     for (const nlohmann::json& damage : {nlohmann::json("x"), nlohmann::json::array({1})}) {
       nlohmann::json damaged = whole;
       damaged[nlohmann::json::json_pointer(part)] = damage;
@@ -138,10 +142,10 @@ TEST(Results, ThatAreDamagedAreAnErrorThatSaysSo) {
 
 TEST(Report, TextShowsTableBoundsFailuresAndPlot) {
   const Summary summary = summarize(runner::sample_results());
-  EXPECT_THAT(table_text(summary), ::testing::ContainsRegex("bpt-k4 +21.01 +0.7000 \\+-0.0283 +2 +9000"));
+  EXPECT_THAT(table_text(summary), ::testing::ContainsRegex("bpt-k4 +21.01 +0.7000 ± 0.0283 +2 +9000"));
   EXPECT_THAT(table_text(summary), HasSubstr("star-seed1 failed: [star] has no causal form"));
   EXPECT_THAT(table_text(summary), ::testing::ContainsRegex("ideal +0.4250"));
-  EXPECT_THAT(plot_text(summary), HasSubstr("o window"));
+  EXPECT_THAT(plot_text(summary), HasSubstr("o bpt  x window")) << "the focus first";
 }
 
 TEST(Report, FilesHoldTheNumbersAndNothingBreaksOutOfThePage) {
@@ -172,15 +176,181 @@ TEST(Report, LeavesOutARunWithoutAScore) {
   EXPECT_EQ(summarize(results).points.size(), 3u);
 }
 
-TEST(SeriesStyle, TellsMoreSeriesApartThanThereAreColours) {
-  std::set<std::string> looks, marks;
-  for (std::size_t series = 0; series < 24; ++series) {
-    const SeriesStyle style = style_of(series);
-    looks.insert(std::string(style.colour) + style.dash + std::to_string(style.shape));
-    marks.insert(std::string(1, style.mark));
+/// What tells a line from the others in print, where shades are lost.
+std::string look_of(const SeriesStyle& style) { return fmt::format("{} {} {}", style.colour, style.dash, style.shape); }
+
+TEST(SeriesStyle, TellsMoreFamiliesApartThanThereAreColours) {
+  std::set<std::string> looks;
+  for (std::size_t family = 0; family < 24; ++family) looks.insert(look_of(style_of(family)));
+  EXPECT_EQ(looks.size(), 24u);
+}
+
+TEST(SeriesStyle, GivesTheLinesOfAFamilyOneColourAndAnythingElseOfTheirOwn) {
+  std::set<std::string> looks;
+  for (std::size_t line = 0; line < 24; ++line) {
+    EXPECT_STREQ(style_of(2, line).colour, style_of(2).colour);
+    looks.insert(look_of(style_of(2, line)) + std::to_string(style_of(2, line).shade));
   }
   EXPECT_EQ(looks.size(), 24u);
-  EXPECT_EQ(marks.size(), 24u);
+}
+
+std::map<std::string, std::string> colours_in(const Plot& plot, const Summary& summary) {
+  std::map<std::string, std::string> colours;
+  for (const PlotSeries& line : plot.series) {
+    for (const PlotPoint& point : line.points) colours[summary.points[point.point].kind] = line.style.colour;
+  }
+  return colours;
+}
+
+TEST(Plots, KeepOneOrderAndOneColourForAPatternInAllOfThem) {
+  const Summary summary = summarize(runner::sample_of_two_lengths());
+  const std::vector<Plot> plots = plots_of(summary);
+  ASSERT_EQ(plots.size(), 6u);
+  const auto expected = colours_in(plots[0], summary);
+  EXPECT_NE(expected.at("bpt"), expected.at("window"));
+  for (const Plot& plot : plots) {
+    EXPECT_EQ(colours_in(plot, summary), expected) << plot.name;
+    EXPECT_THAT(plot.series[0].name, ::testing::StartsWith("bpt")) << plot.name << ": the focus first";
+  }
+  const std::vector<SeriesStyle> styles = point_styles(summary);
+  std::set<std::string> looks;
+  for (std::size_t i = 0; i < styles.size(); ++i) {
+    EXPECT_EQ(styles[i].colour, expected.at(summary.points[i].kind));
+    looks.insert(look_of(styles[i]));
+  }
+  EXPECT_EQ(looks.size(), summary.points.size()) << "curves of one pattern can be told apart";
+}
+
+/// The sample again with each of these values of one setting.
+runner::Results swept(const std::string& section, const std::string& key, const std::vector<nlohmann::json>& values) {
+  runner::Results results = runner::sample_results();
+  const std::vector<runner::RunResult> first = results.runs;
+  results.runs.clear();
+  for (const nlohmann::json& value : values) {
+    for (runner::RunResult run : first) {
+      run.name += "-" + key + value.dump();
+      run.settings[section + "." + key] = run.config[section][key] = value;
+      results.runs.push_back(run);
+    }
+  }
+  return results;
+}
+
+TEST(Plots, AreMadeAgainstWhateverNumberWasSwept) {
+  const Summary layers = summarize(swept("model", "layers", {2, 3, 4}));
+  std::vector<Plot> plots = plots_of(layers);
+  ASSERT_EQ(plots.size(), 6u);
+  EXPECT_EQ(plots[3].name, "quality_by_model_layers");
+  EXPECT_EQ(plots[3].x_title, "model.layers");
+  EXPECT_FALSE(plots[3].logarithmic);
+  EXPECT_THAT(plots[3].x_ticks, ::testing::ElementsAre(2, 3, 4));
+  ASSERT_EQ(plots[3].series.size(), 3u) << "a line for each graph";
+  EXPECT_EQ(plots[3].series[0].name, "bpt-k4");
+  EXPECT_EQ(plots[3].series[0].points.size(), 3u);
+  EXPECT_EQ(plots[0].series.size(), 6u) << "no line joins points of different layers";
+
+  plots = plots_of(summarize(swept("train", "learning_rate", {1e-4, 1e-3})));
+  EXPECT_EQ(plots[3].name, "quality_by_train_learning_rate");
+  EXPECT_TRUE(plots[3].logarithmic);
+  EXPECT_THAT(plots[3].x_ticks, ::testing::ElementsAre(1e-4, 1e-3));
+  EXPECT_EQ(plots_of(summarize(swept("model", "norm", {"pre", "post"}))).size(), 3u) << "no numbers";
+}
+
+TEST(Plots, BeginWhereTheDataBegin) {
+  const Summary summary = summarize(runner::sample_results());
+  const PlotRange range = plot_range(quality_by_degree(summary));
+  EXPECT_GT(range.x_low, 0.85 * 20.1796875);
+  EXPECT_LT(range.x_low, 20.1796875);
+  EXPECT_LT(range.x_high, 1.15 * 56.75);
+}
+
+const Point& point_named(const Summary& summary, const std::string& label) {
+  const auto found = std::ranges::find(summary.points, label, &Point::label);
+  if (found == summary.points.end()) throw std::runtime_error("no point " + label);
+  return *found;
+}
+
+std::vector<std::string> names_of(const std::vector<Plot>& plots) {
+  std::vector<std::string> names;
+  for (const Plot& plot : plots) names.push_back(plot.name);
+  return names;
+}
+
+TEST(Times, OfABusyMachineAreMarkedAndInNoPlot) {
+  runner::Results results = runner::sample_results();
+  results.runs[4].waited_share = 0.4;
+  const Summary summary = summarize(results);
+  EXPECT_EQ(point_named(summary, "window-width64").times, Times::doubtful);
+  EXPECT_EQ(point_named(summary, "window-width20").times, Times::comparable);
+  EXPECT_THAT(table_text(summary), ::testing::ContainsRegex("window-width64 .* 2\\.0\\* +30010\\* "));
+  EXPECT_THAT(table_text(summary), HasSubstr("Times of window-width64 cannot be compared: the machine was busy"));
+  EXPECT_THAT(to_html(summary), HasSubstr("30010&nbsp;*</td>"));
+  const std::vector<Plot> plots = plots_of(summary);
+  ASSERT_THAT(names_of(plots), ::testing::ElementsAre("quality", "speed", "memory"));
+  EXPECT_EQ(plots[0].series[1].points.size(), 2u);
+  EXPECT_EQ(plots[1].series[1].points.size(), 1u) << "window-width64 is left out";
+  EXPECT_EQ(plots[1].points_left_out, 1u);
+  EXPECT_EQ(plots[2].series[1].points.size(), 2u) << "memory does not depend on the load";
+}
+
+TEST(Times, OfOneUndisturbedSeedStandForASetting) {
+  runner::Results results = runner::sample_results();
+  results.runs[0].waited_share = 0.4;
+  results.runs[0].tokens_per_second = 5000;
+  const Summary summary = summarize(results);
+  const Point& tree = point_named(summary, "bpt-k4");
+  EXPECT_EQ(tree.times, Times::comparable);
+  EXPECT_EQ(tree.tokens_per_second.mean, 30020);
+  EXPECT_EQ(tree.tokens_per_second.count, 1);
+  EXPECT_EQ(tree.metric.count, 2);
+}
+
+TEST(Times, OfOtherMachinesAndThreadsAreMarked) {
+  runner::Results results = runner::sample_results();
+  for (runner::RunResult& run : results.runs) run.machines = {{{"processor", "fast"}, {"threads", 2}}};
+  results.runs[2].machines[0]["threads"] = results.runs[3].machines[0]["threads"] = 1;
+  results.runs[4].machines[0]["processor"] = "slow";
+  const Summary summary = summarize(results);
+  EXPECT_EQ(point_named(summary, "bpt-k4").times, Times::comparable);
+  EXPECT_THAT(summary.times_remarks(),
+              ::testing::UnorderedElementsAre(
+                  "Times of window-width20 cannot be compared: they had 1 threads where most had 2.",
+                  "Times of window-width64 cannot be compared: they ran on another machine or with another build than "
+                  "most."));
+  results.runs[0].machines.push_back({{"processor", "other"}});
+  results.runs[1].machines = results.runs[0].machines;
+  EXPECT_EQ(point_named(summarize(results), "bpt-k4").times_remark,
+            "they were begun on one machine and resumed on another");
+}
+
+TEST(Times, ThatAreLeftOutOnRequestStandNowhere) {
+  runner::Results results = runner::sample_results();
+  for (runner::RunResult& run : results.runs) run.times_left_out = "the machine did other work";
+  const test::TemporaryFolder folder;
+  test::write_file(folder.file("speed.svg"), "of an earlier report");
+  test::write_file(folder.file("speedy.svg"), "of somebody else");
+  const Summary summary = summarize(results);
+  write_report(summary, folder.file(""));
+  EXPECT_THAT(names_of(plots_of(summary)), ::testing::ElementsAre("quality", "memory"));
+  EXPECT_FALSE(std::filesystem::exists(folder.file("speed.svg")));
+  EXPECT_TRUE(std::filesystem::exists(folder.file("speedy.svg")));
+  EXPECT_THAT(test::file_content(folder.file("summary.csv")),
+              ::testing::ContainsRegex("bpt-k4.*,4711,,,12000000,left out"));
+  EXPECT_THAT(table_text(summary), HasSubstr("Times of these runs cannot be compared: the machine did other work."));
+  EXPECT_THAT(table_text(summary), ::testing::Not(HasSubstr("30010")));
+}
+
+TEST(Summary, ComparesPatternsThatAreMadeOfOtherPatterns) {
+  runner::Results results = results_of({{"window", 20, 0.9}});
+  const auto both = [](const nlohmann::json& one) {
+    return nlohmann::json({{"kind", "union"}, {"of", {one, {{"kind", "window"}, {"width", 2}}}}});
+  };
+  results.runs.push_back(runner::sample_run(both({{"kind", "bpt"}, {"k", 1}}), 1, 21, 0.5));
+  results.runs.push_back(runner::sample_run(both({{"kind", "star"}}), 2, 21, 0.6));
+  const Summary summary = summarize(results);
+  ASSERT_EQ(summary.points.size(), 3u);
+  EXPECT_EQ(point_named(summary, "union(bpt-k1+window-width2)").kind, "union(bpt+window)");
+  EXPECT_EQ(summary.findings.size(), 3u) << findings_text(summary);
 }
 
 TEST(Report, SeveralLengthsGetPlotsOfTheirOwn) {
@@ -192,10 +362,10 @@ TEST(Report, SeveralLengthsGetPlotsOfTheirOwn) {
   const Plot& speed = plots[4];
   EXPECT_EQ(speed.name, "speed_by_length");
   ASSERT_EQ(speed.series.size(), 3u) << "a line for each graph";
-  EXPECT_EQ(speed.series[0].name, "window-width20");
-  ASSERT_EQ(speed.series[0].points.size(), 2u);
-  EXPECT_EQ(speed.series[0].points[1].x, 512);
-  EXPECT_EQ(speed.series[0].points[1].y.mean, 30015);
+  EXPECT_EQ(speed.series[1].name, "window-width20");
+  ASSERT_EQ(speed.series[1].points.size(), 2u);
+  EXPECT_EQ(speed.series[1].points[1].x, 512);
+  EXPECT_EQ(speed.series[1].points[1].y.mean, 30015);
   EXPECT_EQ(plots[0].series.size(), 4u) << "no line joins points of different lengths";
   for (const Finding& finding : summary.findings) EXPECT_THAT(finding.text, ::testing::StartsWith("length "));
 

@@ -18,7 +18,8 @@ inline RunResult sample_run(const nlohmann::json& graph, std::int64_t seed, doub
                     {.step = 10, .loss = 1.2, .metrics = {{"valid_bpc", bpc + 0.01}}, .seconds = 2}},
           .train_seconds = 2,
           .tokens_per_second = 30000.0 + 10 * static_cast<double>(seed),
-          .peak_memory_bytes = 12'000'000};
+          .peak_memory_bytes = 12'000'000,
+          .machines = nlohmann::json::array({describe_host()})};
 }
 
 /// Two patterns at about equal degree over two seeds, one behind, one failed run; names that try to break out of HTML.

@@ -163,6 +163,10 @@ void add_report_command(Commands& commands) {
   command.add_option("--note", given->note, "Something to say about these results; kept with them, empty = nothing")
       ->type_name("TEXT");
   add_plugin_option(command, given->plugins);
+  command
+      .add_option("--leave-out-times", given->leave_out_times,
+                  "Why seconds and speeds of these results are not to be shown, kept with them; empty = show them")
+      ->type_name("WHY");
 }
 
 void add_run_command(Commands& commands) {

@@ -62,6 +62,7 @@ struct ReportCommand {
   std::string folder;
   std::optional<std::string> note;
   std::vector<std::string> plugins;
+  std::optional<std::string> leave_out_times;  ///< the reason; empty takes it back
 };
 void run_report(const ReportCommand& command);
 /// What `bough report` does, which `bough run` ends with too.

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <chrono>
 #include <cstdio>
@@ -148,13 +149,34 @@ void write_file(const std::string& path, const std::string& text) {
   writer.commit();
 }
 
-DrawOptions drawing(const GraphCommand& command, const AttentionGraph& graph) {
-  if (command.token < 0) return {};
+/// "bpt (alignment=pair, k=4), 64 tokens, causal": the parameters that the specification has, and the defaults of the
+/// others.
+std::string title_of(const nlohmann::json& specification, const AttentionGraph& graph) {
+  const std::string kind = (specification.is_string() ? specification : specification.at("kind")).get<std::string>();
+  nlohmann::json parameters = specification.is_object() ? specification : nlohmann::json::object();
+  for (const char* key : {"kind", "length", "causal"}) parameters.erase(key);
+  for (const GeneratorDescription& description : generators().list()) {
+    // Plug-ins may read their JSON themselves; then only what was given is known.
+    if (description.name != kind || description.parameters.parameters().empty()) continue;
+    parameters = description.parameters.read(kind, parameters).values();
+  }
+  std::vector<std::string> given;
+  for (const auto& [name, value] : parameters.items()) {
+    if (!value.is_null())
+      given.push_back(fmt::format("{}={}", name, value.is_string() ? value.get<std::string>() : value.dump()));
+  }
+  return fmt::format("{}{}, {} token{}{}", kind, given.empty() ? "" : fmt::format(" ({})", fmt::join(given, ", ")),
+                     graph.num_tokens(), graph.num_tokens() == 1 ? "" : "s", graph.causal ? ", causal" : "");
+}
+
+DrawOptions drawing(const GraphCommand& command, const nlohmann::json& specification, const AttentionGraph& graph) {
+  const std::string title = title_of(specification, graph);
+  if (command.token < 0) return {.title = title};
   if (command.token >= graph.num_tokens()) {
     throw ConfigError("graph",
                       fmt::format("--token must be from 0 to {}, not {}", graph.num_tokens() - 1, command.token));
   }
-  return {.node = graph.tokens[static_cast<std::size_t>(command.token)]};
+  return {.node = graph.tokens[static_cast<std::size_t>(command.token)], .title = title};
 }
 
 }  // namespace
@@ -164,11 +186,14 @@ void run_graph(const GraphCommand& command) {
     throw ConfigError("graph", fmt::format("--npz needs a file name that ends in .npz, not '{}'", command.npz));
   }
   for (const std::string& library : command.plugins) load_plugin(library);
-  const GraphRequest request = read_graph_request(json_from_argument(command.specification, "graph"));
-  const BuiltGraph built = build(request);
+  const nlohmann::json specification = json_from_argument(command.specification, "graph");
+  const BuiltGraph built = build(read_graph_request(specification));
   const bool writes = !command.svg.empty() || !command.html.empty() || !command.npz.empty();
-  if (!command.svg.empty()) write_file(command.svg, draw_svg(built.graph, drawing(command, built.graph)));
-  if (!command.html.empty()) write_file(command.html, draw_html(built.graph, drawing(command, built.graph)));
+  if (!command.svg.empty() || !command.html.empty()) {
+    const DrawOptions options = drawing(command, specification, built.graph);
+    if (!command.svg.empty()) write_file(command.svg, draw_svg(built.graph, options));
+    if (!command.html.empty()) write_file(command.html, draw_html(built.graph, options));
+  }
   if (!command.npz.empty()) save_graph(command.npz, built.graph.graph);
   if (command.edges) return print_edges(built.graph);
   if (command.plan) print_plan(built.graph, command.json);

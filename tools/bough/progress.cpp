@@ -5,68 +5,192 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
+
+#include "tools/bough/words.h"
 
 namespace bough::cli {
 namespace {
 
-constexpr int bar_width = 20;
 constexpr std::chrono::milliseconds redraw_after{100};
+constexpr std::chrono::seconds print_after{10};
 
 std::size_t terminal_width() {
   winsize size{};
   return ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
 
+/// How much of a line is shown.
+struct Detail {
+  int bar_width;
+  std::size_t name_width;  ///< at most
+  bool short_figures;
+  int figures;  ///< so many of: time left, validation metric, steps, speed, memory, loss
+};
+
+/// From all to the least.
+constexpr Detail details[] = {{20, 120, false, 6}, {10, 120, false, 6}, {0, 120, false, 6}, {0, 32, false, 6},
+                              {0, 32, true, 6},    {0, 24, true, 6},    {0, 18, true, 6},   {0, 24, true, 5},
+                              {0, 18, true, 5},    {0, 14, true, 5},    {0, 14, true, 4},   {0, 14, true, 3},
+                              {0, 14, true, 2},    {0, 12, true, 1}};
+
+/// Begin and end of a name that is too long: the pattern stands first, the seed last.
+std::string shortened(const std::string& name, std::size_t width) {
+  if (name.size() <= width) return name;
+  const std::size_t end = (width - 2) / 2;
+  return name.substr(0, width - 2 - end) + ".." + name.substr(name.size() - end);
+}
+
+std::string bar(const RunProgress& now, int width) {
+  if (width == 0) return "";
+  const int filled = static_cast<int>(width * now.step / std::max<std::int64_t>(1, now.steps));
+  return fmt::format("[{:#<{}}{:.<{}}] ", "", filled, "", width - filled);
+}
+
+/// Everything after the name.
+std::string figures(const RunProgress& now, const std::string& metric, const Detail& detail) {
+  const bool brief = detail.short_figures;
+  const int decimals = brief ? 3 : 4, count = detail.figures;
+  std::string text = fmt::format("  {} left", seconds_in_words(now.seconds_left));
+  if (count > 2) {
+    text += brief ? fmt::format("  {}%", 100 * now.step / std::max<std::int64_t>(1, now.steps))
+                  : fmt::format("  {}/{}", now.step, now.steps);
+  }
+  if (count > 5) text += fmt::format("  loss {:.{}f}", now.loss, decimals);
+  if (count > 1 && std::isfinite(now.metric)) text += fmt::format("  valid {} {:.{}f}", metric, now.metric, decimals);
+  if (count > 3) text += fmt::format("  {} {}", short_number(now.tokens_per_second), brief ? "tok/s" : "tokens/s");
+  if (count > 4) text += "  " + bytes_in_words(now.memory_bytes);
+  return text;
+}
+
+std::vector<std::string> lines_with(const std::vector<ActiveRun>& runs, const std::string& metric,
+                                    const Detail& detail) {
+  std::size_t name_width = 0;
+  for (const ActiveRun& run : runs) name_width = std::max(name_width, std::min(run.name.size(), detail.name_width));
+  std::vector<std::string> lines;
+  for (const ActiveRun& run : runs) {
+    lines.push_back(fmt::format("{}{:<{}}{}", bar(run.now, detail.bar_width), shortened(run.name, name_width),
+                                name_width, figures(run.now, metric, detail)));
+  }
+  return lines;
+}
+
 }  // namespace
 
-ProgressLines::ProgressLines() : on_terminal_(isatty(STDERR_FILENO) != 0) {}
+std::vector<std::string> progress_lines(const std::vector<ActiveRun>& runs, const std::string& metric,
+                                        std::size_t width) {
+  std::vector<std::string> lines;
+  for (const Detail& detail : details) {
+    lines = lines_with(runs, metric, detail);
+    if (std::ranges::all_of(lines, [&](const std::string& line) { return line.size() < width; })) return lines;
+  }
+  for (std::string& line : lines) line.resize(std::min(line.size(), std::max<std::size_t>(width, 1) - 1));
+  return lines;
+}
 
-void ProgressLines::erase_bars() {
-  // Up to the first bar, then clear to the end of the screen.
+RunTotals::RunTotals(const ExperimentPlan& plan) : jobs_(std::max(1, plan.jobs)) {
+  for (const RunEstimate& run : plan.runs) {
+    runs_[run.name] = {.estimate = run.seconds, .ended = !run.error.empty()};
+  }
+}
+
+void RunTotals::note_progress(const std::string& name, const RunProgress& now) {
+  Run& run = runs_[name];
+  run.under_way = true;
+  if (!std::isfinite(now.seconds_left)) return;
+  run.seconds_left = now.seconds_left;
+  if (now.step > 0 && now.step < now.steps) {
+    run.seconds_in_all = now.seconds_left * static_cast<double>(now.steps) / static_cast<double>(now.steps - now.step);
+  }
+}
+
+void RunTotals::note_end(const std::string& name) {
+  Run& run = runs_[name];
+  run.ended = true;
+  run.under_way = false;
+}
+
+double RunTotals::seconds_left() const {
+  double seen = 0, estimated = 0, under_way = 0, longest = 0, to_come = 0;
+  for (const auto& [name, run] : runs_) {
+    if (run.seconds_in_all > 0) {
+      seen += run.seconds_in_all;
+      estimated += run.estimate;
+    }
+    if (run.ended) continue;
+    if (run.seconds_in_all > 0) {
+      under_way += run.seconds_left;
+      longest = std::max(longest, run.seconds_left);
+    } else {
+      to_come += run.estimate;
+    }
+  }
+  const double correction = estimated > 0 ? seen / estimated : 1;
+  return std::max(longest, (under_way + correction * to_come) / jobs_);
+}
+
+std::string RunTotals::in_words() const {
+  if (runs_.size() < 2) return "";
+  const auto count = [&](bool Run::*state) {
+    return std::ranges::count_if(runs_, [&](const auto& entry) { return entry.second.*state; });
+  };
+  const auto ended = count(&Run::ended), under_way = count(&Run::under_way);
+  const std::string where = under_way == 1 ? fmt::format("run {} of {}", ended + 1, runs_.size())
+                                           : fmt::format("{} of {} runs done", ended, runs_.size());
+  return fmt::format("{}, {} left in all", where, seconds_in_words(seconds_left()));
+}
+
+ProgressDisplay::ProgressDisplay(const ExperimentPlan& plan)
+    : on_terminal_(isatty(STDERR_FILENO) != 0), metric_(plan.metric), totals_(plan) {}
+
+void ProgressDisplay::erase() {
+  // Up to the first line, then clear to the end of the screen.
   if (drawn_ > 0) fmt::print(stderr, "\x1b[{}F\x1b[J", drawn_);
   drawn_ = 0;
 }
 
-void ProgressLines::draw_bars() {
-  const std::size_t width = terminal_width();
-  for (const Bar& bar : bars_) {
-    const int filled = static_cast<int>(bar_width * bar.done / bar.total);
-    std::string line = fmt::format("[{:#<{}}{:.<{}}] {}  {}/{}  {}", "", filled, "", bar_width - filled, bar.name,
-                                   bar.done, bar.total, bar.words);
-    if (line.size() >= width) line.resize(width - 1);  // a wrapped line would count as two
-    fmt::print(stderr, "{}\n", line);
-  }
+void ProgressDisplay::draw() {
+  const std::size_t width = terminal_width();  // a wrapped line would count as two
+  std::vector<std::string> lines = progress_lines(active_, metric_, width);
+  const std::string totals = totals_.in_words();
+  if (!active_.empty() && !totals.empty() && totals.size() < width) lines.push_back(totals);
+  for (const std::string& line : lines) fmt::print(stderr, "{}\n", line);
   std::fflush(stderr);
-  drawn_ = bars_.size();
-  last_drawn_ = std::chrono::steady_clock::now();
+  drawn_ = lines.size();
+  last_drawn_ = Clock::now();
 }
 
-void ProgressLines::show(const std::string& name, std::int64_t done, std::int64_t total, const std::string& words) {
-  if (!on_terminal_) {
-    const std::int64_t tenth = 10 * done / total;
-    const auto known = last_tenths_.find(name);
-    if (known != last_tenths_.end() && known->second >= tenth) return;
-    last_tenths_[name] = tenth;
-    fmt::print(stderr, "{}  {}/{}  {}\n", name, done, total, words);
-    return;
-  }
-  const auto known = std::ranges::find(bars_, name, &Bar::name);
-  Bar& bar = known == bars_.end() ? bars_.emplace_back() : *known;
-  bar = {name, done, total, words};
-  if (std::chrono::steady_clock::now() - last_drawn_ < redraw_after) return;
-  erase_bars();
-  draw_bars();
+void ProgressDisplay::print_now_and_then(const std::string& run, const RunProgress& now) {
+  const std::int64_t tenth = 10 * now.step / std::max<std::int64_t>(1, now.steps);
+  // Nothing is said of runs that end within the first ten seconds but how they ended.
+  const auto [last, is_new] = last_lines_.try_emplace(run, LastLine{Clock::now(), tenth});
+  if (is_new || tenth <= last->second.tenth || Clock::now() - last->second.time < print_after) return;
+  last->second = {Clock::now(), tenth};
+  const std::string totals = totals_.in_words();
+  fmt::print(stderr, "{}{}{}\n", run, figures(now, metric_, details[0]),
+             totals.empty() ? "" : fmt::format("  ({})", totals));
 }
 
-void ProgressLines::finish(const std::string& name, const std::string& words) {
-  last_tenths_.erase(name);
+void ProgressDisplay::show(const std::string& run, const RunProgress& now) {
+  totals_.note_progress(run, now);
+  if (!on_terminal_) return print_now_and_then(run, now);
+  const auto known = std::ranges::find(active_, run, &ActiveRun::name);
+  (known == active_.end() ? active_.emplace_back() : *known) = {run, now};
+  if (Clock::now() - last_drawn_ < redraw_after) return;
+  erase();
+  draw();
+}
+
+void ProgressDisplay::finish(const std::string& run, const std::string& words) {
+  totals_.note_end(run);
+  last_lines_.erase(run);
   if (on_terminal_) {
-    erase_bars();
-    std::erase_if(bars_, [&](const Bar& bar) { return bar.name == name; });
+    erase();
+    std::erase_if(active_, [&](const ActiveRun& active) { return active.name == run; });
   }
-  fmt::print(stderr, "{}  {}\n", name, words);
-  if (on_terminal_) draw_bars();
+  fmt::print(stderr, "{}  {}\n", run, words);
+  if (on_terminal_) draw();
 }
 
 }  // namespace bough::cli

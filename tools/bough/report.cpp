@@ -53,9 +53,12 @@ void write_and_print_report(const std::string& folder) { print_and_write(results
 
 void run_report(const ReportCommand& command) {
   for (const std::string& library : command.plugins) load_plugin(library);
-  if (command.note) {
+  if (command.note || command.leave_out_times) {
     runner::Results results = results_in(command.folder);
-    results.note = *command.note;
+    if (command.note) results.note = *command.note;
+    for (runner::RunResult& run : results.runs) {
+      if (command.leave_out_times) run.times_left_out = *command.leave_out_times;
+    }
     runner::save_results((fs::path(command.folder) / "results.json").string(), results);
   }
   write_and_print_report(command.folder);

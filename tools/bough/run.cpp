@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <optional>
 
 #include "bough/core/errors.h"
 #include "bough/core/json.h"
@@ -65,34 +66,31 @@ class ProgressPrinter : public RunObserver {
                plan.runs.size() == 1 ? "" : "s", plan.jobs, seconds_in_words(plan.seconds), folder_);
   }
 
-  void on_progress(const std::string& run, const RunProgress& now) override {
-    std::string words = fmt::format("loss {:.4f}", now.loss);
-    if (std::isfinite(now.metric)) words += fmt::format("  {} {:.4f}", plan_.metric, now.metric);
-    words += fmt::format("  {} tokens/s  {}  {} left", short_number(now.tokens_per_second),
-                         bytes_in_words(now.memory_bytes), seconds_in_words(now.seconds_left));
-    lines_.show(run, now.step, now.steps, words);
-  }
+  void on_progress(const std::string& run, const RunProgress& now) override { display().show(run, now); }
 
   void on_result(const RunOutcome& result, bool was_done_before) override {
-    if (result.status == RunStatus::failed) return lines_.finish(result.name, "failed: " + result.error);
+    if (result.status == RunStatus::failed) return display().finish(result.name, "failed: " + result.error);
     if (result.status == RunStatus::running) {
-      return lines_.finish(result.name, fmt::format("saved after step {}", result.steps));
+      return display().finish(result.name, fmt::format("saved after step {}", result.steps));
     }
     const auto metric = result.metrics.find(plan_.metric);
-    lines_.finish(result.name,
-                  fmt::format("{} {:.4f}  degree {:.2f}  {} tokens/s  {}{}", plan_.metric,
-                              metric == result.metrics.end() ? std::nan("") : metric->second, result.attention_degree,
-                              short_number(result.tokens_per_second), seconds_in_words(result.train_seconds),
-                              was_done_before ? "  (done before)" : ""));
+    display().finish(result.name,
+                     fmt::format("test {} {:.4f}  degree {:.2f}  {} tokens/s  {}{}", plan_.metric,
+                                 metric == result.metrics.end() ? std::nan("") : metric->second,
+                                 result.attention_degree, short_number(result.tokens_per_second),
+                                 seconds_in_words(result.train_seconds), was_done_before ? "  (done before)" : ""));
   }
 
   const ExperimentPlan& plan() const { return plan_; }
 
  private:
+  /// Made with the first thing to show, after on_plan.
+  ProgressDisplay& display() { return display_ ? *display_ : display_.emplace(plan_); }
+
   std::string folder_;
   bool dry_run_;
   ExperimentPlan plan_;
-  ProgressLines lines_;
+  std::optional<ProgressDisplay> display_;
 };
 
 std::string shell_quoted(const std::string& text) {

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
+#include <algorithm>
+#include <array>
 #include <filesystem>
+#include <sstream>
 
 #include "tools/report/report.h"
 
@@ -29,18 +31,104 @@ void write_file(const std::filesystem::path& path, const std::string& text) {
   writer.commit();
 }
 
+const char* to_string(Times times) {
+  switch (times) {
+    case Times::comparable:
+      return "comparable";
+    case Times::doubtful:
+      return "doubtful";
+    case Times::left_out:
+      return "left out";
+  }
+  return "";
+}
+
+ordered_json to_json(const SeriesStyle& style) {
+  ordered_json dash = ordered_json::array();
+  std::istringstream numbers(style.dash);
+  for (int number = 0; numbers >> number;) dash.push_back(number);
+  return {{"colour", style.colour}, {"dash", dash}, {"shape", style.shape}, {"shade", style.shade}};
+}
+
+ordered_json to_json(const Point& point, const SeriesStyle& style) {
+  return {{"label", point.label},
+          {"name", point.name},
+          {"kind", point.kind},
+          {"pattern", point.pattern},
+          {"graph", point.graph},
+          {"settings", point.settings},
+          {"config", point.config},
+          {"degree", point.degree},
+          {"length", point.length},
+          {"num_edges", point.num_edges},
+          {"num_nodes", point.num_nodes},
+          {"parameters", point.parameters},
+          {"metric", to_json(point.metric)},
+          {"tokens_per_second", to_json(point.tokens_per_second)},
+          {"train_seconds", to_json(point.train_seconds)},
+          {"memory_bytes", to_json(point.memory_bytes)},
+          {"times", to_string(point.times)},
+          {"times_remark", point.times_remark},
+          {"style", to_json(style)},
+          {"runs", point.runs}};
+}
+
+ordered_json to_json(const Plot& plot) {
+  const PlotRange range = plot_range(plot);
+  ordered_json entry = {{"name", plot.name},
+                        {"title", plot.title},
+                        {"x_title", plot.x_title},
+                        {"y_title", plot.y_title},
+                        {"logarithmic", plot.logarithmic},
+                        {"x_range", {range.x_low, range.x_high}},
+                        {"x_ticks", x_steps(plot, range)},
+                        {"bounds", !plot.bounds.empty()}};
+  entry["series"] = ordered_json::array();
+  for (const PlotSeries& series : plot.series) {
+    ordered_json line = {{"name", series.name}, {"style", to_json(series.style)}, {"points", ordered_json::array()}};
+    for (const PlotPoint& point : series.points) {
+      line["points"].push_back(
+          {{"x", point.x}, {"y", point.y.mean}, {"deviation", point.y.deviation}, {"point", point.point}});
+    }
+    entry["series"].push_back(std::move(line));
+  }
+  return entry;
+}
+
+/// What stands beside a run when its point is looked at.
+ordered_json details_of(const runner::RunResult& run) {
+  ordered_json details = runner::to_json(run);
+  for (const char* key : {"config", "settings", "graph", "curve"}) details.erase(key);
+  return details;
+}
+
+/// Plots that an earlier report has left here.
+void remove_other_plots(const std::filesystem::path& folder, const std::vector<Plot>& plots) {
+  for (const auto& file : std::filesystem::directory_iterator(folder)) {
+    const std::string name = file.path().stem().string();
+    const bool is_plot = std::ranges::any_of(std::array{"quality", "speed", "memory"}, [&](const std::string& begin) {
+      return name == begin || name.starts_with(begin + "_by_");
+    });
+    const bool is_made = std::ranges::find(plots, name, &Plot::name) != plots.end();
+    if (file.path().extension() == ".svg" && is_plot && !is_made) std::filesystem::remove(file.path());
+  }
+}
+
 }  // namespace
 
 std::string to_csv(const Summary& summary) {
   std::string text = fmt::format(
       "label,pattern,degree,length,{0},{0}_deviation,seeds,edges,nodes,parameters,train_seconds,tokens_per_second,"
-      "peak_memory_bytes\n",
+      "peak_memory_bytes,times\n",
       summary.results.metric.name);
   for (const Point& point : summary.points) {
-    text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{}\n", csv_cell(point.label), csv_cell(point.pattern),
+    const auto time = [&](const Statistic& value) {
+      return point.times == Times::left_out ? "" : fmt::format("{}", value.mean);
+    };
+    text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", csv_cell(point.label), csv_cell(point.pattern),
                         point.degree, point.length, point.metric.mean, point.metric.deviation, point.metric.count,
-                        point.num_edges, point.num_nodes, point.parameters, point.train_seconds.mean,
-                        point.tokens_per_second.mean, point.memory_bytes.mean);
+                        point.num_edges, point.num_nodes, point.parameters, time(point.train_seconds),
+                        time(point.tokens_per_second), point.memory_bytes.mean, to_string(point.times));
   }
   return text;
 }
@@ -58,34 +146,31 @@ ordered_json to_json(const Summary& summary) {
                        {"command", results.command},
                        {"experiment", results.experiment}};
   file["bounds"] = ordered_json::array();
-  for (const runner::Bound& bound : results.bounds)
+  for (const runner::Bound& bound : results.bounds) {
     file["bounds"].push_back({{"name", bound.name}, {"value", bound.value}});
-  file["points"] = ordered_json::array();
-  for (const Point& point : summary.points) {
-    file["points"].push_back({{"label", point.label},
-                              {"pattern", point.pattern},
-                              {"graph", point.graph},
-                              {"degree", point.degree},
-                              {"length", point.length},
-                              {"num_edges", point.num_edges},
-                              {"num_nodes", point.num_nodes},
-                              {"parameters", point.parameters},
-                              {"metric", to_json(point.metric)},
-                              {"tokens_per_second", to_json(point.tokens_per_second)},
-                              {"train_seconds", to_json(point.train_seconds)},
-                              {"memory_bytes", to_json(point.memory_bytes)},
-                              {"runs", point.runs}});
   }
+  const std::vector<SeriesStyle> styles = point_styles(summary);
+  file["points"] = ordered_json::array();
+  for (std::size_t i = 0; i < summary.points.size(); ++i) {
+    file["points"].push_back(to_json(summary.points[i], styles[i]));
+  }
+  file["kinds"] = summary.kinds();
+  file["plots"] = ordered_json::array();
+  for (const Plot& plot : plots_of(summary)) file["plots"].push_back(to_json(plot));
   file["findings"] = ordered_json::array();
   for (const Finding& finding : summary.findings) {
     file["findings"].push_back({{"text", finding.text}, {"ahead", finding.ahead}, {"clear", finding.clear}});
   }
   file["findings_left_out"] = summary.findings_left_out;
+  file["times_remarks"] = summary.times_remarks();
+  file["runs"] = ordered_json::array();
   file["curves"] = ordered_json::array();
   for (const runner::RunResult& run : results.runs) {
-    ordered_json curve = {{"run", run.name}, {"status", to_string(run.status)}, {"error", run.error}};
-    curve["points"] = runner::to_json(run)["curve"];
-    file["curves"].push_back(std::move(curve));
+    file["runs"].push_back(details_of(run));
+    file["curves"].push_back({{"run", run.name},
+                              {"status", bough::to_string(run.status)},
+                              {"error", run.error},
+                              {"points", runner::to_json(run)["curve"]}});
   }
   return file;
 }
@@ -95,7 +180,9 @@ void write_report(const Summary& summary, const std::string& folder) {
   write_file(place / "summary.csv", to_csv(summary));
   write_file(place / "summary.json",
              to_json(summary).dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
-  for (const Plot& plot : plots_of(summary)) {
+  const std::vector<Plot> plots = plots_of(summary);
+  remove_other_plots(place, plots);
+  for (const Plot& plot : plots) {
     write_file(place / (plot.name + ".svg"), to_svg(plot, summary.results.name));
   }
   write_file(place / "report.html", to_html(summary));

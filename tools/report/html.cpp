@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <bit>
 #include <cctype>
 #include <set>
 
@@ -13,18 +14,28 @@
 namespace bough::report {
 namespace {
 
-constexpr std::int64_t picture_length = 32;
+/// A time, with a mark if it cannot be compared.
+std::string time_cell(const Point& point, const Statistic& value, int decimals) {
+  if (point.times == Times::left_out) return "<td>–</td>";
+  if (point.times == Times::comparable) return fmt::format("<td>{}</td>", with_deviation(value, decimals));
+  return fmt::format("<td class=\"doubtful\" title=\"{}\">{}&nbsp;*</td>", escape_xml(point.times_remark),
+                     with_deviation(value, decimals));
+}
 
+/// The first cell is a button that shows all of a setting.
 std::string rows_of(const Summary& summary) {
   std::string text;
-  for (const Point& point : summary.points) {
+  for (std::size_t i = 0; i < summary.points.size(); ++i) {
+    const Point& point = summary.points[i];
+    Statistic megabytes = point.memory_bytes;
+    megabytes.mean /= 1e6;
+    megabytes.deviation /= 1e6;
     text += fmt::format(
-        "<tr><td>{}</td><td>{:.2f}</td><td>{}</td><td>{:.4f}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td>"
-        "<td>{}</td><td>{:.1f}</td><td>{:.0f}</td><td>{:.1f}</td></tr>\n",
-        escape_xml(point.label), point.degree, point.length, point.metric.mean,
-        point.metric.count > 1 ? fmt::format("{:.4f}", point.metric.deviation) : "", point.metric.count,
-        point.num_edges, point.num_nodes, point.parameters, point.train_seconds.mean, point.tokens_per_second.mean,
-        point.memory_bytes.mean / 1e6);
+        "<tr><td><button data-point=\"{}\">{}</button></td><td>{:.2f}</td><td>{}</td><td>{}</td><td>{}</td>"
+        "<td>{}</td><td>{}</td><td>{}</td>{}{}<td>{}</td></tr>\n",
+        i, escape_xml(point.label), point.degree, point.length, with_deviation(point.metric, 4), point.metric.count,
+        point.num_edges, point.num_nodes, point.parameters, time_cell(point, point.train_seconds, 1),
+        time_cell(point, point.tokens_per_second, 0), with_deviation(megabytes, 1));
   }
   return text;
 }
@@ -49,6 +60,40 @@ std::string unfinished_of(const Summary& summary) {
   return text;
 }
 
+std::string times_of(const Summary& summary) {
+  std::string text;
+  for (const std::string& remark : summary.times_remarks()) text += fmt::format("<p>* {}</p>\n", escape_xml(remark));
+  return text;
+}
+
+std::string with_capital(std::string text) {
+  if (!text.empty()) text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
+  return text;
+}
+
+std::string canvas(const std::string& id, const std::string& title) {
+  return fmt::format(
+      "<div class=\"plot\"><canvas id=\"{0}\" tabindex=\"0\" role=\"img\" aria-label=\"{1}\"></canvas></div>"
+      "<p class=\"spoken\" id=\"{0}-spoken\" aria-live=\"polite\"></p>",
+      escape_xml(id), escape_xml(title));
+}
+
+/// All plots but the first, which the page begins with.
+std::string plots_part(const Summary& summary) {
+  std::string text;
+  const std::vector<Plot> plots = plots_of(summary);
+  for (std::size_t i = 1; i < plots.size(); ++i) {
+    const std::size_t left_out = plots[i].points_left_out;
+    const std::string remark = left_out == 0
+                                   ? ""
+                                   : fmt::format("<p>Without {} setting{} whose times cannot be compared.</p>",
+                                                 left_out, left_out == 1 ? "" : "s");
+    text += fmt::format("<div><h2>{}</h2>{}{}</div>\n", escape_xml(with_capital(plots[i].title)),
+                        canvas(plots[i].name, plots[i].title), remark);
+  }
+  return text;
+}
+
 /// An image's own address, so that the styles of one picture do not reach the others.
 std::string as_address(const std::string& svg) {
   std::string text = "data:image/svg+xml,";
@@ -61,11 +106,24 @@ std::string as_address(const std::string& svg) {
   return text;
 }
 
+/// Tokens in a picture: a few times what a token attends to, or windows and wide strides look the same.
+std::int64_t picture_length(const Summary& summary) {
+  double largest = 16;
+  std::int64_t longest = 1;
+  for (const Point& point : summary.points) {
+    longest = std::max(longest, point.length);
+    // Full attention looks the same at any length.
+    if (point.degree < 0.2 * static_cast<double>(point.length)) largest = std::max(largest, point.degree);
+  }
+  const auto wanted = std::bit_ceil(static_cast<std::uint64_t>(3 * largest));
+  return std::min({static_cast<std::int64_t>(wanted), longest, std::int64_t{256}});
+}
+
 /// A pattern that this program does not know (a plug-in's) as the results keep it; empty if they do not.
-std::string picture_of(const Point& point, const runner::Results& results) {
+std::string picture_of(const Point& point, std::int64_t length, const runner::Results& results) {
   try {
-    const AttentionGraph graph = generators().make(point.graph)->build({.length = picture_length, .causal = true});
-    return draw_svg(graph, {.title = point.label});
+    const AttentionGraph graph = generators().make(point.graph)->build({.length = length, .causal = true});
+    return draw_matrix_svg(graph, {.title = point.label});
   } catch (const Error&) {
     const runner::GraphPicture* picture = results.picture_of(point.graph);
     return picture == nullptr ? "" : picture->svg;
@@ -75,12 +133,16 @@ std::string picture_of(const Point& point, const runner::Results& results) {
 std::string pictures_of(const Summary& summary) {
   std::string text;
   std::set<std::string> drawn;
-  for (const Point& point : summary.points) {
-    if (!drawn.insert(point.graph.dump()).second) continue;
-    const std::string svg = picture_of(point, summary.results);
-    if (svg.empty()) continue;
-    text += fmt::format("<figure><img alt=\"\" src=\"{}\"><figcaption>{}</figcaption></figure>\n", as_address(svg),
-                        escape_xml(point.label));
+  const std::int64_t length = picture_length(summary);
+  for (const std::string& kind : summary.kinds()) {
+    for (const Point& point : summary.points) {
+      if (point.kind != kind || !drawn.insert(point.graph.dump()).second) continue;
+      const std::string svg = picture_of(point, length, summary.results);
+      if (svg.empty()) continue;
+      text += fmt::format(
+          "<figure><img alt=\"Attention matrix of {0}\" src=\"{1}\"><figcaption>{0}</figcaption></figure>\n",
+          escape_xml(point.label), as_address(svg));
+    }
   }
   return text;
 }
@@ -89,16 +151,24 @@ std::string pictures_of(const Summary& summary) {
 
 std::string to_html(const Summary& summary) {
   const runner::Results& results = summary.results;
+  const std::string quality_title = results.metric.label + " against attention degree";
   return fill_page(report_page_html,
                    {{"@TITLE@", escape_xml(results.name)},
                     {"@DESCRIPTION@", escape_xml(results.description)},
                     {"@NOTE@", results.note.empty() ? "" : fmt::format("<p>Note: {}</p>", escape_xml(results.note))},
-                    {"@METRIC@", escape_xml(results.metric.label)},
+                    {"@QUALITY_TITLE@", escape_xml(with_capital(quality_title))},
+                    {"@QUALITY@", canvas("quality", quality_title + "; the numbers are in the table below")},
+                    {"@BOUNDS@", results.bounds.empty() ? "" : "Dashed grey: known bounds."},
                     {"@METRIC_NAME@", escape_xml(results.metric.name)},
                     {"@DIRECTION@", results.metric.lower_is_better ? "Lower is better." : "Higher is better."},
                     {"@FINDINGS@", findings_of(summary)},
                     {"@ROWS@", rows_of(summary)},
+                    {"@TIMES@", times_of(summary)},
                     {"@UNFINISHED@", unfinished_of(summary)},
+                    {"@CURVES@", canvas("curves", "validation scores during training")},
+                    {"@POINT_CURVES@", canvas("point-curves", "validation scores of these runs during training")},
+                    {"@PLOTS@", plots_part(summary)},
+                    {"@LENGTH@", std::to_string(picture_length(summary))},
                     {"@PICTURES@", pictures_of(summary)},
                     {"@COMMAND@", escape_xml(results.command)},
                     {"@EXPERIMENT@", escape_xml(results.experiment.dump(2))},

@@ -1,20 +1,25 @@
 "use strict";
+// summary.json: points (settings over their seeds), plots (lines of points by number), runs and curves by name.
 const data = JSON.parse(document.getElementById("data").textContent);
-// Colour, dash and shape together tell the lines apart; the same palette as in quality.svg.
-const styles = [
-  ["#0072B2", [], "circle"], ["#D55E00", [7, 4], "crossRot"], ["#009E73", [2, 3], "triangle"],
-  ["#CC79A7", [9, 3, 2, 3], "rect"], ["#E69F00", [12, 4], "rectRot"], ["#56B4E9", [4, 2, 1, 2], "star"],
-  ["#7A7A7A", [1, 2], "cross"], ["#6A3D9A", [10, 2, 2, 2], "rectRounded"],
-];
-const patterns = [...new Set(data.points.map((point) => point.pattern))];
-const lengths = [...new Set(data.points.map((point) => point.length))];
-const charts = [];
+const shapes = ["circle", "crossRot", "triangle", "rect", "rectRot", "star", "cross", "rectRounded"];
+let shown = 0;  // the point whose details are open
+const curveKey = `valid_${data.metric.name}`;
+const pointOfRun = new Map(data.points.flatMap((point, index) => point.runs.map((run) => [run, index])));
 
-/// From the ninth line on a colour comes again with another dash and shape.
-function look(index) {
-  const [colour] = styles[index % styles.length];
-  const [, dash, shape] = styles[(index + 3 * Math.floor(index / styles.length)) % styles.length];
-  return {borderColor: colour, backgroundColor: colour, borderDash: dash, pointStyle: shape, radius: 6, hoverRadius: 9, borderWidth: 2};
+const pageColour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+/// A colour so far on its way to that of the text, which stands out on light and dark pages alike.
+function shaded(colour, share) {
+  const parts = (hex) => [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
+  const text = parts(pageColour("--text"));
+  return `rgb(${parts(colour).map((part, at) => Math.round(part + share * (text[at] - part))).join(", ")})`;
+}
+
+/// Colour, dash, shape and shade together tell the lines apart; the report has chosen them, the same for every plot.
+function look(style) {
+  const colour = style.shade > 0 ? shaded(style.colour, 0.3 * style.shade) : style.colour;
+  return {borderColor: colour, backgroundColor: colour, borderDash: style.dash, pointStyle: shapes[style.shape],
+          radius: 6, hoverRadius: 9, borderWidth: 2};
 }
 
 const errorBars = {
@@ -44,20 +49,20 @@ const errorBars = {
 };
 
 function describe(dataset, value) {
-  const name = value.label ?? dataset.label;
   const spread = value.deviation ? ` ± ${value.deviation.toPrecision(2)}` : "";
-  return `${name}: ${Number(value.y.toPrecision(5))}${spread} at ${Number(value.x.toPrecision(4))}`;
+  return `${value.label ?? dataset.label}: ${Number(value.y.toPrecision(5))}${spread} at ${Number(value.x.toPrecision(4))}`;
 }
 
-/// Arrow keys walk through the points and say what they are.
+/// Arrow keys walk through the points and say what they are; Enter shows all of one.
 function walkWithKeys(canvas, chart) {
   let at = -1;
   canvas.onkeydown = (event) => {  // not one listener more for each time that the charts are drawn
+    const all = chart.data.datasets.flatMap((dataset, datasetIndex) =>
+      chart.isDatasetVisible(datasetIndex) && !dataset.isBound ? dataset.data.map((value, index) => ({datasetIndex, index})) : []);
+    if (event.key === "Enter" && all[at]) showPoint(chart.data.datasets[all[at].datasetIndex].data[all[at].index].point);
     const step = {ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1}[event.key];
     if (!step) return;
     event.preventDefault();
-    const all = chart.data.datasets.flatMap((dataset, datasetIndex) =>
-      chart.isDatasetVisible(datasetIndex) && !dataset.isBound ? dataset.data.map((value, index) => ({datasetIndex, index})) : []);
     if (all.length === 0) return;
     at = (at + step + all.length) % all.length;
     const {datasetIndex, index} = all[at];
@@ -69,10 +74,10 @@ function walkWithKeys(canvas, chart) {
   };
 }
 
+/// x: {title, logarithmic, range, ticks}; y: {title}.
 function draw(id, datasets, x, y) {
   const canvas = document.getElementById(id);
-  const page = getComputedStyle(document.documentElement);
-  const text = page.getPropertyValue("--text"), line = page.getPropertyValue("--line");
+  const text = pageColour("--text"), line = pageColour("--line");
   // Error bars are drawn by us, so the axis has to be told of their ends.
   const ends = datasets.flatMap((set) => set.data.flatMap((value) => value.deviation ? [value.y - value.deviation, value.y + value.deviation] : []));
   const reach = ends.length > 0 ? {suggestedMin: Math.min(...ends), suggestedMax: Math.max(...ends)} : {};
@@ -80,8 +85,9 @@ function draw(id, datasets, x, y) {
     type: options.logarithmic ? "logarithmic" : "linear",
     title: {display: true, text: options.title, color: text},
     ticks: {color: text, callback: shortNumber},
-    afterBuildTicks: options.logarithmic ? powersOfTwo : undefined,
     grid: {color: line},
+    ...(options.range ? {min: options.range[0], max: options.range[1]} : {}),
+    ...(options.ticks ? {afterBuildTicks: (scale) => { scale.ticks = options.ticks.map((value) => ({value})); }} : {}),
   });
   const chart = new Chart(canvas, {
     type: "line",
@@ -93,106 +99,123 @@ function draw(id, datasets, x, y) {
       maintainAspectRatio: false,
       interaction: {mode: "nearest", intersect: false},
       scales: {x: axis(x), y: {...axis(y), ...reach}},
+      onClick: (event, elements) => {
+        const [near] = elements;
+        if (near) showPoint(datasets[near.datasetIndex].data[near.index].point);
+      },
+      onHover: (event, elements) => { canvas.style.cursor = elements.length > 0 ? "pointer" : "default"; },
       plugins: {
-        legend: {onClick: togglePattern, labels: {color: text, usePointStyle: true, filter: firstOfItsPattern, generateLabels: patternLabels}},
+        legend: {onClick: toggleGroup, labels: {color: text, usePointStyle: true, filter: firstOfItsGroup, generateLabels: groupLabels}},
         tooltip: {callbacks: {title: () => "", label: (item) => describe(item.dataset, item.raw)}},
       },
     },
   });
   walkWithKeys(canvas, chart);
-  charts.push(chart);
 }
 
-/// Lines of one pattern share an entry of the legend and come and go together.
-function patternLabels(chart) {
+/// Lines of one group (curves of one setting) share an entry of the legend and come and go together.
+function groupLabels(chart) {
   return Chart.defaults.plugins.legend.labels.generateLabels(chart)
-    .map((label) => ({...label, text: chart.data.datasets[label.datasetIndex].pattern ?? label.text}));
+    .map((label) => ({...label, text: chart.data.datasets[label.datasetIndex].group ?? label.text}));
 }
-function firstOfItsPattern(label, data) {
-  const pattern = data.datasets[label.datasetIndex].pattern;
-  return !pattern || data.datasets.findIndex((set) => set.pattern === pattern) === label.datasetIndex;
+function firstOfItsGroup(label, data) {
+  const group = data.datasets[label.datasetIndex].group;
+  return !group || data.datasets.findIndex((set) => set.group === group) === label.datasetIndex;
 }
-function togglePattern(event, label, legend) {
+function toggleGroup(event, label, legend) {
   const sets = legend.chart.data.datasets, show = !legend.chart.isDatasetVisible(label.datasetIndex);
   sets.forEach((set, index) => {
-    const together = index === label.datasetIndex || (set.pattern && set.pattern === sets[label.datasetIndex].pattern);
+    const together = index === label.datasetIndex || (set.group && set.group === sets[label.datasetIndex].group);
     if (together) legend.chart.setDatasetVisibility(index, show);
   });
   legend.chart.update();
 }
 
-/// Powers of two, or steps between them where there are too few.
-function powersOfTwo(axis) {
-  for (const parts of [1, 2, 4, 8]) {
-    axis.ticks = [];
-    for (let at = Math.ceil(parts * Math.log2(axis.min)); at <= parts * Math.log2(axis.max); ++at) {
-      const value = 2 ** (at / parts);
-      axis.ticks.push({value: parts === 1 ? value : Number(value.toPrecision(3))});
-    }
-    if (axis.ticks.length > 2) return;
-  }
+/// Steps of 0.05 add up to 0.9500000000000002; small rates need their powers of ten.
+function shortNumber(value) {
+  return value !== 0 && Math.abs(value) < 1e-3 ? value.toExponential().replace(/(\.\d\d)\d*/, "$1") : String(Number(value.toPrecision(4)));
 }
-/// Steps of 0.05 add up to 0.9500000000000002.
-function shortNumber(value) { return String(Number(value.toPrecision(6))); }
 
-function byDegree(value) {
-  return patterns.map((pattern, index) => ({
-    label: pattern,
-    ...look(index),
-    data: data.points.filter((point) => point.pattern === pattern)
-      .map((point) => ({x: point.degree, label: point.label, ...value(point)})),
+function drawPlot(plot) {
+  const sets = plot.series.map((line) => ({
+    label: line.name,
+    ...look(line.style),
+    data: line.points.map((value) => ({...value, label: data.points[value.point].name})),
   }));
-}
-
-function bounds(values) {
-  if (values.length === 0) return [];
-  const low = Math.min(...values), high = Math.max(...values);
-  return data.bounds.map((bound) => ({
+  const bounds = plot.bounds ? data.bounds.map((bound) => ({
     label: bound.name, isBound: true, borderColor: "#888888", backgroundColor: "#888888", borderDash: [3, 3],
-    borderWidth: 1.5, radius: 0, data: [{x: low, y: bound.value, label: bound.name}, {x: high, y: bound.value, label: bound.name}],
-  }));
+    borderWidth: 1.5, radius: 0, data: plot.x_range.map((x) => ({x, y: bound.value, label: bound.name})),
+  })) : [];
+  draw(plot.name, [...sets, ...bounds],
+       {title: plot.x_title, logarithmic: plot.logarithmic, range: plot.x_range, ticks: plot.x_ticks}, {title: plot.y_title});
 }
 
-function curveSets() {
-  const key = `valid_${data.metric.name}`;
-  const shown = data.curves.map((curve) => ({...curve, points: curve.points.filter((point) => point[key] != null)}))
-    .filter((curve) => curve.points.length > 0);
-  const patternOf = new Map(data.points.flatMap((point) => point.runs.map((run) => [run, point.pattern])));
-  return shown.map((curve) => ({
-    label: curve.run,
-    pattern: patternOf.get(curve.run),
-    ...look(Math.max(0, patterns.indexOf(patternOf.get(curve.run)))),
-    radius: 2,
-    borderWidth: 1.2,
-    data: curve.points.map((point) => ({x: point.step, y: point[key], label: curve.run})),
-  }));
+const unfinished = {colour: "#888888", dash: [2, 2], shape: 6, shade: 0};  // runs that failed or go on are no point
+
+/// Of all runs, or of those of one point, in the order of the lines of other plots.
+function drawCurves(id, only) {
+  const sets = data.curves.flatMap((curve) => {
+    const index = pointOfRun.get(curve.run), point = data.points[index];
+    const values = curve.points.filter((value) => value[curveKey] != null);
+    if (values.length === 0 || (only !== undefined && index !== only)) return [];
+    return [{
+      label: curve.run,
+      group: only === undefined ? point?.name : undefined,
+      order: point ? data.kinds.indexOf(point.kind) * data.points.length + index : Infinity,
+      ...look(point?.style ?? unfinished),
+      radius: 2,
+      borderWidth: 1.5,
+      data: values.map((value) => ({x: value.step, y: value[curveKey], label: curve.run, point: index})),
+    }];
+  });
+  sets.sort((a, b) => a.order - b.order).forEach((set) => delete set.order);  // Chart.js would draw by it
+  if (only !== undefined) {  // seeds, which share a look elsewhere
+    const {style} = data.points[only];
+    sets.forEach((set, index) => Object.assign(set, look({...style, shade: index % 3, shape: (style.shape + 3 * index) % 8}), {radius: 4}));
+  }
+  draw(id, sets, {title: "step"}, {title: `${data.metric.label}, validation`});
 }
 
-function byLength(value) {
-  const labels = [...new Set(data.points.map((point) => point.label))];
-  return labels.map((label, index) => ({
-    label,
-    ...look(index),
-    data: data.points.filter((point) => point.label === label).map((point) => ({x: point.length, label, ...value(point)})),
-  }));
+const short = (value) => value == null ? "" : String(Number(value.toPrecision(5)));
+
+/// Everything that is known of one setting: its runs, their curves, its configuration.
+function showPoint(index) {
+  const point = data.points[index];
+  if (!point) return;
+  const cells = (tag, values) => {
+    const row = document.createElement("tr");
+    for (const value of values) row.appendChild(document.createElement(tag)).textContent = value;
+    return row;
+  };
+  const name = data.metric.name;
+  const byId = (id) => document.getElementById(id);
+  byId("point-name").textContent = point.name;
+  byId("point-facts").textContent = `Degree ${short(point.degree)}, ${point.num_edges} edges and ${point.num_nodes} nodes for ` +
+    `${point.length} tokens, ${point.parameters} parameters.` + (point.times_remark ? ` Times cannot be compared: ${point.times_remark}.` : "");
+  byId("point-head").replaceChildren(cells("th", ["run", `test ${name}`, `valid ${name}`, "best step", "steps", "seconds", "tokens/s", "memory MB", "waited"]));
+  byId("point-runs").replaceChildren(...data.runs.filter((run) => point.runs.includes(run.name)).map((run) => cells("td", [
+    run.name, short(run.metrics[name]), short(run.metrics[curveKey]), run.best_step ?? "", run.steps,
+    ...(point.times === "left out" ? ["–", "–"] : [short(run.train_seconds), String(Math.round(run.tokens_per_second))]),
+    short(run.peak_memory_bytes / 1e6), run.waited_share == null ? "" : `${(100 * run.waited_share).toFixed(1)}%`])));
+  byId("point-config").textContent = JSON.stringify(point.config, null, 2);
+  const dialog = byId("point");
+  if (!dialog.open) dialog.showModal();
+  dialog.scrollTop = 0;
+  shown = index;
+  Chart.getChart("point-curves")?.destroy();
+  drawCurves("point-curves", index);
 }
 
 function drawAll() {
-  for (const chart of charts.splice(0)) chart.destroy();
-  const degree = {title: "attention degree", logarithmic: true}, length = {title: "context length", logarithmic: true};
-  const quality = (point) => ({y: point.metric.mean, deviation: point.metric.deviation});
-  const speed = (point) => ({y: point.tokens_per_second.mean, deviation: point.tokens_per_second.deviation});
-  const memory = (point) => ({y: point.memory_bytes.mean / 1e6, deviation: point.memory_bytes.deviation / 1e6});
-  draw("quality", [...byDegree(quality), ...bounds(data.points.map((point) => point.degree))], degree, {title: data.metric.label});
-  draw("curves", curveSets(), {title: "step"}, {title: `${data.metric.label}, validation`});
-  draw("speed", byDegree(speed), degree, {title: "tokens a second"});
-  draw("memory", byDegree(memory), degree, {title: "peak memory, MB"});
-  if (lengths.length < 2) return;
-  document.getElementById("length-part").hidden = false;
-  draw("quality-by-length", [...byLength(quality), ...bounds(lengths)], length, {title: data.metric.label});
-  draw("speed-by-length", byLength(speed), length, {title: "tokens a second"});
-  draw("memory-by-length", byLength(memory), length, {title: "peak memory, MB"});
+  for (const canvas of document.querySelectorAll("canvas")) Chart.getChart(canvas)?.destroy();
+  for (const plot of data.plots) drawPlot(plot);
+  drawCurves("curves");
+  if (document.getElementById("point").open) showPoint(shown);
 }
 
+document.querySelector("tbody").addEventListener("click", (event) => {
+  const button = event.target.closest("[data-point]");
+  if (button) showPoint(Number(button.dataset.point));
+});
 drawAll();
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);

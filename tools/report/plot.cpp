@@ -1,73 +1,218 @@
 #include "tools/report/plot.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <set>
+
+#include "tools/report/points.h"
 
 namespace bough::report {
 namespace {
 
-using Value = std::function<Statistic(const Point&)>;
+using nlohmann::json;
 
-Statistic in_megabytes(const Statistic& bytes) { return {bytes.mean / 1e6, bytes.deviation / 1e6, bytes.count}; }
+/// What a plot shows of each setting.
+struct Quantity {
+  std::string name, title;
+  std::function<Statistic(const Point&)> value;
+  bool is_time = false;
+};
 
-/// Lines are told apart by `name`; a line's points keep the order of the summary.
-std::vector<PlotSeries> lines_of(const Summary& summary, std::string Point::*name,
-                                 const std::function<double(const Point&)>& x, const Value& y) {
-  std::vector<PlotSeries> lines;
+std::vector<Quantity> quantities_of(const Summary& summary) {
+  return {{"quality", summary.results.metric.label, [](const Point& point) { return point.metric; }},
+          {"speed", "tokens a second", [](const Point& point) { return point.tokens_per_second; }, true},
+          {"memory", "peak memory in MB", [](const Point& point) {
+             const Statistic& bytes = point.memory_bytes;
+             return Statistic{bytes.mean / 1e6, bytes.deviation / 1e6, bytes.count};
+           }}};
+}
+
+/// What stands along the x axis, and which line a setting belongs to.
+struct Axis {
+  std::string suffix, title;  ///< of file names; "against ..."
+  std::string x_title;
+  std::function<double(const Point&)> x;
+  std::function<std::string(const Point&)> line;
+};
+
+Axis degree_axis() {
+  return {.suffix = "",
+          .title = "attention degree",
+          .x_title = "attention degree (mean in-edges of a token)",
+          .x = [](const Point& point) { return point.degree; },
+          .line = [](const Point& point) { return point.pattern; }};
+}
+
+/// Numbers that are not the same in all settings, by path.
+std::vector<std::string> varied_numbers(const Summary& summary) {
+  std::map<std::string, std::set<double>> values;
   for (const Point& point : summary.points) {
-    auto line = std::ranges::find(lines, point.*name, &PlotSeries::name);
-    if (line == lines.end()) line = lines.insert(lines.end(), {.name = point.*name, .points = {}});
-    line->points.push_back({x(point), y(point), point.label});
+    for (const auto& [path, value] : point.settings.items()) {
+      if (value.is_number()) values[path].insert(value.get<double>());
+    }
   }
-  return lines;
+  std::vector<std::string> paths;
+  for (const auto& [path, different] : values) {
+    if (different.size() > 1) paths.push_back(path);
+  }
+  return paths;
+}
+
+Axis axis_of(const std::string& path) {
+  const bool is_length = path == length_path;
+  std::string file_part = is_length ? "length" : path;
+  std::ranges::replace(file_part, '.', '_');
+  const std::string title = is_length ? "context length" : path;
+  const auto value = [path](const Point& point) { return point.settings.value(path, json()); };
+  return {
+      .suffix = "_by_" + file_part,
+      .title = title,
+      .x_title = title,
+      .x = [value](const Point& point) { return value(point).is_number() ? value(point).get<double>() : std::nan(""); },
+      .line =
+          [=](const Point& point) {
+            // The name of the setting without what the axis shows.
+            std::string name = point.name;
+            const std::string own =
+                is_length ? fmt::format(", length {}", point.length) : ", " + describe_value(path, value(point));
+            if (const std::size_t at = name.find(own); at != std::string::npos) name.erase(at, own.size());
+            return name;
+          }};
+}
+
+/// Lines in the order of the kinds, then of the points, each with its style.
+class Lines {
+ public:
+  explicit Lines(const Summary& summary) : kinds_(summary.kinds()), by_kind_(kinds_.size()) {}
+
+  PlotSeries& line(const Point& point, const std::string& name) {
+    std::vector<PlotSeries>& family = by_kind_[family_of(point)];
+    auto found = std::ranges::find(family, name, &PlotSeries::name);
+    if (found == family.end()) {
+      found = family.insert(family.end(), {.name = name, .style = style_of(0), .points = {}});
+      found->style = style_for(family_of(point), family.size() - 1);
+    }
+    return *found;
+  }
+
+  std::vector<PlotSeries> all() && {
+    std::vector<PlotSeries> lines;
+    for (std::vector<PlotSeries>& family : by_kind_) std::ranges::move(family, std::back_inserter(lines));
+    return lines;
+  }
+
+ private:
+  std::size_t family_of(const Point& point) const {
+    return static_cast<std::size_t>(std::ranges::find(kinds_, point.kind) - kinds_.begin());
+  }
+  /// Where all settings are of one kind, colours tell its lines apart.
+  SeriesStyle style_for(std::size_t family, std::size_t line) const {
+    return kinds_.size() == 1 ? style_of(line) : style_of(family, line);
+  }
+
+  std::vector<std::string> kinds_;
+  std::vector<std::vector<PlotSeries>> by_kind_;
+};
+
+Plot plot_of(const Summary& summary, const Quantity& quantity, const Axis& axis) {
+  Plot plot{.name = quantity.name + axis.suffix,
+            .title = fmt::format("{} against {}", quantity.title, axis.title),
+            .x_title = axis.x_title,
+            .y_title = quantity.title,
+            .series = {},
+            .bounds = quantity.name == "quality" ? summary.results.bounds : std::vector<runner::Bound>{}};
+  Lines lines(summary);
+  for (std::size_t i = 0; i < summary.points.size(); ++i) {
+    const Point& point = summary.points[i];
+    // A line is made for every setting, so that styles do not depend on whose times can be compared.
+    PlotSeries& line = lines.line(point, axis.line(point));
+    if (!std::isfinite(axis.x(point))) continue;
+    if (quantity.is_time && point.times != Times::comparable) {
+      ++plot.points_left_out;
+      continue;
+    }
+    line.points.push_back({axis.x(point), quantity.value(point), i});
+  }
+  plot.series = std::move(lines).all();
+  std::erase_if(plot.series, [](const PlotSeries& line) { return line.points.empty(); });
+  for (PlotSeries& line : plot.series) std::ranges::stable_sort(line.points, {}, &PlotPoint::x);
+  return plot;
+}
+
+/// Whether x changes along some line: otherwise the plot says nothing of x.
+bool has_a_line(const Plot& plot) {
+  return std::ranges::any_of(plot.series, [](const PlotSeries& line) {
+    return !line.points.empty() && line.points.front().x < line.points.back().x;
+  });
+}
+
+/// Marks at the values themselves where these are few, and a logarithmic axis where they are far apart.
+void set_axis(Plot& plot) {
+  std::set<double> values;
+  for (const PlotSeries& line : plot.series) {
+    for (const PlotPoint& point : line.points) values.insert(point.x);
+  }
+  if (values.empty()) return;
+  plot.logarithmic = *values.begin() > 0 && *values.rbegin() / *values.begin() >= 4;
+  if (values.size() <= 8) plot.x_ticks.assign(values.begin(), values.end());
 }
 
 }  // namespace
 
-Plot quality_by_degree(const Summary& summary) { return plots_of(summary).front(); }
+SeriesStyle style_of(std::size_t family, std::size_t line) {
+  // The palette of Okabe and Ito, without its yellow, which is lost on white.
+  static constexpr SeriesStyle styles[] = {{"#0072B2", "", 0, 0},     {"#D55E00", "7 4", 1, 0},
+                                           {"#009E73", "2 3", 2, 0},  {"#CC79A7", "9 3 2 3", 3, 0},
+                                           {"#E69F00", "12 4", 4, 0}, {"#56B4E9", "4 2 1 2", 5, 0},
+                                           {"#7A7A7A", "1 2", 6, 0},  {"#6A3D9A", "10 2 2 2 2 2", 7, 0}};
+  constexpr std::size_t count = std::size(styles);
+  // A colour comes again with another dash and shape; steps of 3 pass through all eight.
+  SeriesStyle style = styles[(family + 3 * (family / count) + 3 * line) % count];
+  style.colour = styles[family % count].colour;
+  style.shade = line % 3;
+  return style;
+}
+
+Plot quality_by_degree(const Summary& summary) {
+  return plot_of(summary, quantities_of(summary).front(), degree_axis());
+}
 
 std::vector<Plot> plots_of(const Summary& summary) {
-  struct Quantity {
-    std::string name, title;
-    Value value;
-  };
-  const runner::Results& results = summary.results;
-  const std::vector<Quantity> quantities{
-      {"quality", results.metric.label, [](const Point& point) { return point.metric; }},
-      {"speed", "tokens a second", [](const Point& point) { return point.tokens_per_second; }},
-      {"memory", "peak memory in MB", [](const Point& point) { return in_megabytes(point.memory_bytes); }}};
-  const auto bounds = [&](const Quantity& quantity) {
-    return quantity.name == "quality" ? results.bounds : std::vector<runner::Bound>{};
-  };
+  const std::vector<Quantity> quantities = quantities_of(summary);
   std::vector<Plot> plots;
   for (const Quantity& quantity : quantities) {
-    plots.push_back({.name = quantity.name,
-                     .title = quantity.title + " against attention degree",
-                     .x_title = "attention degree (mean in-edges of a token)",
-                     .series = lines_of(
-                         summary, &Point::pattern, [](const Point& point) { return point.degree; }, quantity.value),
-                     .bounds = bounds(quantity)});
+    plots.push_back(plot_of(summary, quantity, degree_axis()));
+    if (quantity.is_time && plots.back().series.empty()) plots.pop_back();
   }
-  if (summary.lengths().size() < 2) return plots;
-  for (const Quantity& quantity : quantities) {
-    plots.push_back({.name = quantity.name + "_by_length",
-                     .title = quantity.title + " against context length",
-                     .x_title = "context length",
-                     .series = lines_of(
-                         summary, &Point::label, [](const Point& point) { return static_cast<double>(point.length); },
-                         quantity.value),
-                     .bounds = bounds(quantity)});
+  for (const std::string& path : varied_numbers(summary)) {
+    for (const Quantity& quantity : quantities) {
+      Plot plot = plot_of(summary, quantity, axis_of(path));
+      if (!has_a_line(plot)) continue;
+      set_axis(plot);
+      plots.push_back(std::move(plot));
+    }
   }
   return plots;
 }
 
-double PlotRange::x_share(double x) const { return std::log(std::max(x, x_low) / x_low) / std::log(x_high / x_low); }
+std::vector<SeriesStyle> point_styles(const Summary& summary) {
+  Lines lines(summary);
+  std::vector<SeriesStyle> styles;
+  for (const Point& point : summary.points) styles.push_back(lines.line(point, point.name).style);
+  return styles;
+}
+
+double PlotRange::x_share(double x) const {
+  return logarithmic ? std::log(std::max(x, x_low) / x_low) / std::log(x_high / x_low) : (x - x_low) / (x_high - x_low);
+}
 double PlotRange::y_share(double value) const { return (value - y_low) / (y_high - y_low); }
 
 PlotRange plot_range(const Plot& plot) {
   if (plot.series.empty()) return {};
-  PlotRange range{.x_low = 1e300, .x_high = 1e-300, .y_low = 1e300, .y_high = -1e300};
+  PlotRange range{.x_low = 1e300, .x_high = -1e300, .y_low = 1e300, .y_high = -1e300, .logarithmic = plot.logarithmic};
   const auto take = [&range](double value) {
     if (!std::isfinite(value)) return;
     range.y_low = std::min(range.y_low, value);
@@ -75,8 +220,9 @@ PlotRange plot_range(const Plot& plot) {
   };
   for (const PlotSeries& line : plot.series) {
     for (const PlotPoint& point : line.points) {
-      range.x_low = std::min(range.x_low, std::max(point.x, 0.1));
-      range.x_high = std::max(range.x_high, std::max(point.x, 0.1));
+      const double x = plot.logarithmic ? std::max(point.x, 1e-12) : point.x;
+      range.x_low = std::min(range.x_low, x);
+      range.x_high = std::max(range.x_high, x);
       take(point.y.mean - point.y.deviation);
       take(point.y.mean + point.y.deviation);
     }
@@ -86,8 +232,14 @@ PlotRange plot_range(const Plot& plot) {
   const double margin = std::max(0.05 * (range.y_high - range.y_low), 1e-3);
   range.y_low -= margin;
   range.y_high += margin;
-  range.x_low /= 1.1;
-  range.x_high *= 1.1;
+  if (plot.logarithmic) {
+    range.x_low /= 1.1;
+    range.x_high *= 1.1;
+  } else {
+    const double room = range.x_high > range.x_low ? 0.05 * (range.x_high - range.x_low) : 1;
+    range.x_low -= room;
+    range.x_high += room;
+  }
   return range;
 }
 
@@ -103,9 +255,17 @@ std::vector<double> round_steps(double low, double high, int about) {
   return steps;
 }
 
-std::vector<double> powers_of_two(double low, double high) {
+std::vector<double> x_steps(const Plot& plot, const PlotRange& range) {
+  if (!plot.x_ticks.empty()) return plot.x_ticks;
+  if (!plot.logarithmic) return round_steps(range.x_low, range.x_high, 7);
   std::vector<double> steps;
-  for (double value = std::exp2(std::ceil(std::log2(low))); value <= high; value *= 2) steps.push_back(value);
+  // Powers of two, or steps between them where there are too few.
+  for (const int parts : {1, 2, 4, 8}) {
+    steps.clear();
+    const auto first = static_cast<int>(std::ceil(parts * std::log2(range.x_low)));
+    for (int at = first; at <= parts * std::log2(range.x_high); ++at) steps.push_back(std::exp2(at / double(parts)));
+    if (steps.size() > 2) break;
+  }
   return steps;
 }
 

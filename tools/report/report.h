@@ -21,17 +21,8 @@ std::string to_svg(const Plot& plot, const std::string& experiment);
 /// One page that needs nothing else: plots, table, graphs, configuration, how to repeat it.
 std::string to_html(const Summary& summary);
 
-/// summary.csv, summary.json, report.html and one SVG for each plot (quality.svg, ...) in the folder.
+/// summary.csv, summary.json, report.html and one SVG for each plot (quality.svg, speed_by_length.svg, ...) in the
+/// folder; SVGs of plots that are made no more are removed.
 void write_report(const Summary& summary, const std::string& folder);
-
-/// A colour that people who cannot tell red from green see apart, the dash of its line and the shape of its points:
-/// never colour alone. All three together come again after 64 series.
-struct SeriesStyle {
-  const char* colour;
-  const char* dash;   ///< as SVG has it
-  std::size_t shape;  ///< one of eight
-  char mark;          ///< in plots made of characters
-};
-SeriesStyle style_of(std::size_t series);
 
 }  // namespace bough::report

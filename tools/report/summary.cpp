@@ -1,6 +1,7 @@
 #include "tools/report/summary.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
@@ -9,6 +10,7 @@
 #include <set>
 
 #include "bough/core/errors.h"
+#include "tools/report/points.h"
 
 namespace bough::report {
 namespace {
@@ -16,57 +18,6 @@ namespace {
 using nlohmann::json;
 
 constexpr double same_degree = 1.25;  // degrees whose ratio is below count as about the same
-
-/// The configuration without its seed: what runs of one point share.
-std::string point_key(const runner::RunResult& run) {
-  json config = run.config;
-  if (config.contains("train")) config["train"].erase("seed");
-  return config.dump() + run.settings.value("experiment", "");
-}
-
-/// What the sweep sets beside graph, seed and length.
-std::string other_settings(const json& settings) {
-  std::string text;
-  for (const auto& [path, value] : settings.items()) {
-    if (path == "graph" || path.starts_with("graph.") || path == "train.seed" || path == "task.length") continue;
-    text += path == "experiment"
-                ? ", " + value.get<std::string>()
-                : fmt::format(", {} {}", path, value.is_string() ? value.get<std::string>() : value.dump());
-  }
-  return text;
-}
-
-Point point_of(const std::vector<const runner::RunResult*>& runs, const std::string& metric) {
-  const runner::RunResult& first = *runs.front();
-  const auto over_seeds = [&](const auto& value) {
-    std::vector<double> values;
-    for (const runner::RunResult* run : runs) values.push_back(static_cast<double>(value(*run)));
-    return statistic_of(values);
-  };
-  const json graph = first.config.value("graph", json::object());
-  const std::string rest = other_settings(first.settings), name = runner::describe_setting("graph", graph);
-  const std::string kind = graph.value("kind", "?");
-  Point point{.label = (name.empty() ? kind : name) + rest,
-              .pattern = kind + rest,
-              .graph = graph,
-              .degree = first.facts.attention_degree,
-              .length = first.facts.length,
-              .num_edges = first.facts.num_edges,
-              .num_nodes = first.facts.num_nodes,
-              .parameters = first.facts.parameters,
-              .metric = over_seeds([&](const auto& run) { return runner::metric_of(run, metric); }),
-              .tokens_per_second = over_seeds([](const auto& run) { return run.tokens_per_second; }),
-              .train_seconds = over_seeds([](const auto& run) { return run.train_seconds; }),
-              .memory_bytes = over_seeds([](const auto& run) { return run.peak_memory_bytes; }),
-              .runs = {}};
-  for (const runner::RunResult* run : runs) point.runs.push_back(run->name);
-  return point;
-}
-
-std::string with_deviation(const Statistic& value) {
-  return value.count > 1 ? fmt::format("{:.3f} ± {:.3f}", value.mean, value.deviation)
-                         : fmt::format("{:.3f}", value.mean);
-}
 
 struct Comparison {
   const Point* one;
@@ -87,7 +38,7 @@ Comparison compare(const Point& one, const Point& other, bool lower_is_better) {
   const bool several_seeds = one.metric.count > 1 && other.metric.count > 1;
   finding.clear = several_seeds && result.difference > one.metric.deviation + other.metric.deviation;
   finding.text = fmt::format("{} (degree {:.1f}): {} against {} for {} (degree {:.1f}): {}{}", one.label, one.degree,
-                             with_deviation(one.metric), with_deviation(other.metric), other.label, other.degree,
+                             with_deviation(one.metric, 3), with_deviation(other.metric, 3), other.label, other.degree,
                              finding.ahead ? "better" : "not better",
                              finding.clear   ? ""
                              : several_seeds ? ", by less than the seeds scatter"
@@ -103,7 +54,7 @@ bool begins_with_name(const std::string& text, const std::string& name) {
 
 bool in_focus(const Point& point, const std::string& focus) {
   const auto named = [&](const std::string& name) { return begins_with_name(name, focus); };
-  return point.graph.value("kind", "") == focus || named(point.label) || std::ranges::any_of(point.runs, named);
+  return point.kind == focus || named(point.label) || std::ranges::any_of(point.runs, named);
 }
 
 /// For each pattern that `candidate` lets through the point nearest to `one` in degree, if it is near.
@@ -189,10 +140,42 @@ Statistic statistic_of(const std::vector<double>& values) {
   return result;
 }
 
+std::string with_deviation(const Statistic& value, int decimals) {
+  return value.count > 1 ? fmt::format("{:.{}f} ± {:.{}f}", value.mean, decimals, value.deviation, decimals)
+                         : fmt::format("{:.{}f}", value.mean, decimals);
+}
+
 std::vector<std::int64_t> Summary::lengths() const {
   std::set<std::int64_t> lengths;
   for (const Point& point : points) lengths.insert(point.length);
   return {lengths.begin(), lengths.end()};
+}
+
+std::vector<std::string> Summary::kinds() const {
+  std::vector<std::string> kinds;
+  const auto add = [&kinds](const Point& point) {
+    if (std::ranges::find(kinds, point.kind) == kinds.end()) kinds.push_back(point.kind);
+  };
+  for (const Point& point : points) {
+    if (!focus.empty() && in_focus(point, focus)) add(point);
+  }
+  std::ranges::for_each(points, add);
+  return kinds;
+}
+
+std::vector<std::string> Summary::times_remarks() const {
+  std::map<std::string, std::vector<std::string>> names_of;
+  for (const Point& point : points) {
+    if (point.times != Times::comparable) names_of[point.times_remark].push_back(point.name);
+  }
+  std::vector<std::string> remarks;
+  for (const auto& [reason, names] : names_of) {
+    const std::string whose = names.size() == points.size() ? "these runs"
+                              : names.size() > 3            ? fmt::format("{} settings", names.size())
+                                                            : fmt::format("{}", fmt::join(names, " and "));
+    remarks.push_back(fmt::format("Times of {} cannot be compared: {}.", whose, reason));
+  }
+  return remarks;
 }
 
 std::string Summary::findings_remark() const {
@@ -208,19 +191,7 @@ std::string Summary::findings_remark() const {
 
 Summary summarize(runner::Results results) {
   Summary summary;
-  std::map<std::string, std::vector<const runner::RunResult*>> groups;
-  for (const runner::RunResult& run : results.runs) {
-    const bool scored = std::isfinite(runner::metric_of(run, results.metric.name));
-    if (run.status == runner::RunStatus::done && scored) groups[point_key(run)].push_back(&run);
-  }
-  for (const auto& [key, runs] : groups) summary.points.push_back(point_of(runs, results.metric.name));
-  std::ranges::sort(summary.points, [](const Point& a, const Point& b) {
-    return std::tie(a.length, a.degree, a.label) < std::tie(b.length, b.degree, b.label);
-  });
-  const bool several_lengths = summary.lengths().size() > 1;
-  if (several_lengths) {
-    for (Point& point : summary.points) point.pattern += fmt::format(", length {}", point.length);
-  }
+  summary.points = points_of(results);
   const json focus = results.experiment.is_object() ? results.experiment.value("focus", json("")) : json("");
   find(summary, results.metric.lower_is_better, focus.is_string() ? focus.get<std::string>() : "");
   summary.results = std::move(results);

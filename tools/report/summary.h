@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -16,17 +17,38 @@ struct Statistic {
   int count = 0;
 };
 Statistic statistic_of(const std::vector<double>& values);
+/// "0.7000 ± 0.0283" with that many decimals, or "0.7000" for a single run.
+std::string with_deviation(const Statistic& value, int decimals);
+
+/// Whether times of a setting can stand beside those of the others.
+enum class Times {
+  comparable,
+  doubtful,  ///< the machine was busy, or another one: shown with a mark, in no plot
+  left_out,  ///< on request: not shown
+};
 
 /// One setting, over its seeds.
 struct Point {
-  std::string label;    ///< "bpt-k4"
-  std::string pattern;  ///< "bpt", and what else is swept, the length too: the points of one pattern make a line
+  std::string label;    ///< "bpt-k4", and what else is swept, but for the length
+  std::string name;     ///< the label, with the length where there are several
+  std::string kind;     ///< of its pattern: "bpt", "union(bpt+window)"
+  std::string pattern;  ///< the kind, and what else is swept, the length too: the points of one pattern make a line
   nlohmann::json graph;
+  nlohmann::json config;  ///< of its runs, without the seed
+  /// What the sweep sets beside graph and seed, by path, the length included: {"model.layers": 4, "task.length": 512}.
+  nlohmann::json settings;
   double degree = 0;
   std::int64_t length = 0, num_edges = 0, num_nodes = 0, parameters = 0;
-  Statistic metric, tokens_per_second, train_seconds, memory_bytes;
-  std::vector<std::string> runs;  ///< their names
+  Statistic metric = {}, memory_bytes = {};
+  /// Over runs whose times can be compared, if there are any.
+  Statistic tokens_per_second = {}, train_seconds = {};
+  Times times = Times::comparable;
+  std::string times_remark = {};       ///< why they cannot be compared
+  std::vector<std::string> runs = {};  ///< their names
 };
+
+/// Above this share of its processor time a run has had to wait so much that its times say little.
+inline constexpr double busy_share = 0.05;
 
 /// How one pattern does against another at about the same degree.
 struct Finding {
@@ -48,8 +70,12 @@ struct Summary {
   std::vector<Finding> findings;        ///< most_findings at most
   std::size_t findings_left_out = 0;    ///< further ones
   std::string findings_remark() const;  ///< that some were left out, or that there are none; empty otherwise
+  /// Why times of some settings cannot be compared, one sentence for each reason.
+  std::vector<std::string> times_remarks() const;
 
   std::vector<std::int64_t> lengths() const;  ///< all different ones, ascending
+  /// All different kinds of patterns, those of the focus first: the order and the colours of every plot.
+  std::vector<std::string> kinds() const;
 };
 
 Summary summarize(runner::Results results);

@@ -28,7 +28,7 @@ class Drawing {
     text_at(left, 24, experiment_ + ": " + plot_.title);
     axes();
     bounds();
-    for (std::size_t i = 0; i < plot_.series.size(); ++i) series(i, plot_.series[i]);
+    for (const PlotSeries& one : plot_.series) series(one);
     return text_ + "</svg>\n";
   }
 
@@ -49,7 +49,7 @@ class Drawing {
       line("class=\"grid\"", left, y(value), width - right, y(value));
       text_at(left - 8, y(value) + 4, fmt::format("{:.4g}", value), "end");
     }
-    for (const double value : powers_of_two(range_.x_low, range_.x_high)) {
+    for (const double value : x_steps(plot_, range_)) {
       line("class=\"grid\"", x(value), top, x(value), height - bottom);
       text_at(x(value), height - bottom + 18, fmt::format("{:.4g}", value), "middle");
     }
@@ -65,8 +65,8 @@ class Drawing {
     }
   }
 
-  void series(std::size_t index, const PlotSeries& series) {
-    const SeriesStyle style = style_of(index);
+  void series(const PlotSeries& series) {
+    const SeriesStyle& style = series.style;
     std::string path;
     for (const PlotPoint& point : series.points) {
       path += fmt::format("{}{:.1f} {:.1f} ", path.empty() ? "M" : "L", x(point.x), y(point.y.mean));
@@ -74,18 +74,18 @@ class Drawing {
       if (point.y.count > 1) {
         line(fmt::format("stroke=\"{}\"", style.colour).c_str(), x(point.x), low, x(point.x), high);
       }
-      marker(index, x(point.x), y(point.y.mean),
-             fmt::format("{}: {:.5g} at {:.4g}", point.label, point.y.mean, point.x));
+      marker(style, x(point.x), y(point.y.mean),
+             fmt::format("{}: {:.5g} at {:.4g}", series.name, point.y.mean, point.x));
     }
     text_ += fmt::format("<path d=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"2\" stroke-dasharray=\"{}\"/>\n",
                          path, style.colour, style.dash);
-    const double at = top + 8 + 22 * static_cast<double>(index);
-    marker(index, width - right + 14, at, series.name);
+    const double at = top + 8 + 22 * static_cast<double>(named_++);
+    marker(style, width - right + 14, at, series.name);
     text_at(width - right + 28, at + 4, series.name);
   }
 
   /// A shape of its own for each series.
-  void marker(std::size_t index, double at_x, double at_y, const std::string& title) {
+  void marker(const SeriesStyle& style, double at_x, double at_y, const std::string& title) {
     static constexpr const char* shapes[] = {"<circle r=\"5\"/>",
                                              "<path d=\"M-5 -5 L5 5 M-5 5 L5 -5\" stroke-width=\"3\"/>",
                                              "<path d=\"M0 -6 L6 5 L-6 5 Z\"/>",
@@ -94,7 +94,6 @@ class Drawing {
                                              "<path d=\"M0 6 L6 -5 L-6 -5 Z\"/>",
                                              "<path d=\"M-6 0 L6 0 M0 -6 L0 6\" stroke-width=\"3\"/>",
                                              "<circle r=\"4\" fill=\"none\" stroke-width=\"3\"/>"};
-    const SeriesStyle style = style_of(index);
     text_ +=
         fmt::format("<g transform=\"translate({:.1f} {:.1f})\" fill=\"{}\" stroke=\"{}\"><title>{}</title>{}</g>\n",
                     at_x, at_y, style.colour, style.colour, escape_xml(title), shapes[style.shape]);
@@ -103,6 +102,7 @@ class Drawing {
   const Plot& plot_;
   const std::string& experiment_;
   PlotRange range_;
+  int named_ = 0;  ///< series that the legend has
   std::string text_;
 };
 

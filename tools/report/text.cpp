@@ -8,39 +8,31 @@
 namespace bough::report {
 namespace {
 
-std::string plus_minus(const Statistic& value) {
-  return value.count > 1 ? fmt::format("{:.4f} +-{:.4f}", value.mean, value.deviation)
-                         : fmt::format("{:.4f}", value.mean);
+/// In plots made of characters.
+char mark_of(std::size_t series) {
+  constexpr std::string_view marks = "ox+*#@%&ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+  return marks[series % marks.size()];
+}
+
+/// A time, with a mark if it cannot be compared.
+std::string time_text(const Point& point, const Statistic& value, int decimals) {
+  if (point.times == Times::left_out) return "-";
+  return fmt::format("{:.{}f}{}", value.mean, decimals, point.times == Times::doubtful ? "*" : "");
 }
 
 }  // namespace
 
-SeriesStyle style_of(std::size_t series) {
-  // The palette of Okabe and Ito, without its yellow, which is lost on white.
-  static constexpr SeriesStyle styles[] = {{"#0072B2", "", 0, 'o'},     {"#D55E00", "7 4", 1, 'x'},
-                                           {"#009E73", "2 3", 2, '+'},  {"#CC79A7", "9 3 2 3", 3, '*'},
-                                           {"#E69F00", "12 4", 4, '#'}, {"#56B4E9", "4 2 1 2", 5, '@'},
-                                           {"#7A7A7A", "1 2", 6, '%'},  {"#6A3D9A", "10 2 2 2 2 2", 7, '&'}};
-  constexpr std::size_t count = std::size(styles);
-  if (series < count) return styles[series];
-  // A colour comes again with another dash and shape, as on the page.
-  SeriesStyle style = styles[(series + 3 * (series / count)) % count];
-  style.colour = styles[series % count].colour;
-  style.mark = static_cast<char>('A' + (series - count) % 26);
-  return style;
-}
-
 std::string table_text(const Summary& summary) {
   std::size_t width = 7;
   for (const Point& point : summary.points) width = std::max(width, point.label.size());
-  std::string text =
-      fmt::format("{:<{}}  {:>8}  {:>17}  {:>6}  {:>9}  {:>9}  {:>9}  {:>9}  {:>10}\n", "pattern", width, "degree",
-                  summary.results.metric.name, "seeds", "edges", "length", "seconds", "tokens/s", "memory MB");
+  std::string text = fmt::format("{:<{}}  {:>8}  {:>17}  {:>6}  {:>9}  {:>9}  {:>9}  {:>9}  {:>10}\n", "pattern", width,
+                                 "degree", "test " + summary.results.metric.name, "seeds", "edges", "length", "seconds",
+                                 "tokens/s", "memory MB");
   for (const Point& point : summary.points) {
-    text +=
-        fmt::format("{:<{}}  {:>8.2f}  {:>17}  {:>6}  {:>9}  {:>9}  {:>9.1f}  {:>9.0f}  {:>10.1f}\n", point.label,
-                    width, point.degree, plus_minus(point.metric), point.metric.count, point.num_edges, point.length,
-                    point.train_seconds.mean, point.tokens_per_second.mean, point.memory_bytes.mean / 1e6);
+    text += fmt::format("{:<{}}  {:>8.2f}  {:>17}  {:>6}  {:>9}  {:>9}  {:>9}  {:>9}  {:>10.1f}\n", point.label, width,
+                        point.degree, with_deviation(point.metric, 4), point.metric.count, point.num_edges,
+                        point.length, time_text(point, point.train_seconds, 1),
+                        time_text(point, point.tokens_per_second, 0), point.memory_bytes.mean / 1e6);
   }
   for (const runner::Bound& bound : summary.results.bounds) {
     text += fmt::format("{:<{}}  {:>8}  {:>17.4f}\n", bound.name, width, "", bound.value);
@@ -49,6 +41,9 @@ std::string table_text(const Summary& summary) {
     if (run.status == runner::RunStatus::failed) text += fmt::format("{} failed: {}\n", run.name, run.error);
     if (run.status == runner::RunStatus::running) text += fmt::format("{} is not finished\n", run.name);
   }
+  const bool has_mark =
+      std::ranges::any_of(summary.points, [](const Point& point) { return point.times == Times::doubtful; });
+  for (const std::string& remark : summary.times_remarks()) text += (has_mark ? "* " : "") + remark + "\n";
   if (!summary.results.note.empty()) text += fmt::format("Note: {}\n", summary.results.note);
   return text;
 }
@@ -73,7 +68,7 @@ std::string plot_text(const Summary& summary, int width, int height) {
         const std::size_t bottom = row_of(point.y.mean - point.y.deviation);
         for (std::size_t row = top; row <= bottom; ++row) rows[row][column] = '|';
       }
-      rows[row_of(point.y.mean)][column] = style_of(i).mark;
+      rows[row_of(point.y.mean)][column] = mark_of(i);
     }
   }
   std::string text = plot.title + " (logarithmic)\n";
@@ -84,7 +79,7 @@ std::string plot_text(const Summary& summary, int width, int height) {
   text += fmt::format("{:>8} +{:->{}}\n{:>8}  {:<{}.1f}{:>{}.1f}\n", "", "", width, "", range.x_low, width / 2,
                       range.x_high, width - width / 2);
   for (std::size_t i = 0; i < plot.series.size(); ++i) {
-    text += fmt::format("  {} {}", style_of(i).mark, plot.series[i].name);
+    text += fmt::format("  {} {}", mark_of(i), plot.series[i].name);
   }
   for (const runner::Bound& bound : summary.results.bounds)
     text += fmt::format("  --- {} {:.3f}", bound.name, bound.value);
