@@ -14,8 +14,12 @@
 namespace bough::bench {
 namespace {
 
+Graph pattern_graph(const char* kind, const nlohmann::json& parameters, const BuildOptions& options) {
+  return generators().make(kind, parameters)->build(options).graph;
+}
+
 Graph causal_pattern(const char* kind, const nlohmann::json& parameters, std::int64_t length) {
-  return generators().make(kind, parameters)->build({.length = length, .causal = true}).graph;
+  return pattern_graph(kind, parameters, {.length = length, .causal = true});
 }
 
 std::vector<AttentionPattern> patterns() {
@@ -34,6 +38,8 @@ std::vector<AttentionPattern> patterns() {
        [] {
          return causal_pattern("sparse_fixed", {{"stride", 128}, {"c", 8}}, 8192);
        }},
+      // One row that reads all tokens: where rows of the row kernel are split.
+      {"star n=8192", [] { return pattern_graph("star", nlohmann::json::object(), {.length = 8192}); }},
       {"full n=2048", [] { return full_causal_graph(2048); }},
       {"random", [] { return drawn_graph({.nodes = 20'000, .edges = 400'000}); }},
   };

@@ -1,32 +1,34 @@
 #!/usr/bin/env python3
-"""The table of attention beside other libraries, in the project's README, from recorded measurements.
+"""Tables in READMEs that are made of recorded measurements (tools/bench/results/).
 
-    tools/bench/peers/attention.py build/release/bin/bough --json > lines.json
-    tools/bench/readme_table.py --record lines.json --machine "two cores of ..."
-    tools/bench/readme_table.py --check
+    tools/bench/readme_table.py             # writes each table between the two marks in its README
+    tools/bench/readme_table.py --check     # changes nothing; fails if a README says anything else
 
-Without --check it writes the table between the two marks in README.md. --record first replaces
-tools/bench/results/attention.json by what was measured. --check changes nothing and fails if README.md says anything else.
+The scripts that measure, tools/bench/peers/attention.py --record and tools/bench/attention_ablation.py, write them too.
 """
 import argparse
 import json
-import pathlib
 import statistics
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-README = ROOT / "README.md"
-RESULTS = ROOT / "tools" / "bench" / "results" / "attention.json"
+from measured import PASSES, RESULTS, ROOT
+
 BEGIN, END = "<!-- written by tools/bench/readme_table.py -->", "<!-- end of the table -->"
+NOTHING = "–"
 
 GRAPHS = {
     "bpt_k4 n=8192": "partition tree, 8192 tokens, k = 4",
     "bpt_k64 n=8192": "partition tree, 8192 tokens, k = 64",
+    "full n=512": "full, 512 tokens",
     "random": "random, 100 000 nodes, 2 million edges",
     "power_law": "power law, 100 000 nodes, 2 million edges",
 }
 PEERS = {"DGL 2.1": "DGL 2.1", "PyG 2.8": "PyG 2.8", "FlexAttention": "FlexAttention", "SDPA": "SDPA, all tokens"}
-PASSES = ("forward", "forward+backward")
+PATTERNS = {
+    "bpt_k4 n=8192": "bpt k=4", "bpt_k64 n=8192": "bpt k=64", "window n=8192": "window",
+    "longformer n=8192": "longformer", "sparse_fixed n=8192": "sparse_fixed", "star n=8192": "star",
+    "full n=2048": "full", "random": "random",
+}
 
 
 def short(number):
@@ -34,51 +36,86 @@ def short(number):
     return f"{number:.0f}" if number >= 100 else f"{number:.3g}" if number >= 10 else f"{number:.2g}"
 
 
-def cell(values):
-    """Forward / forward+backward; a dash where it was not measured."""
-    return " / ".join("–" if value is None else short(value) for value in values) if any(values) else "–"
+def table_of(head, rows):
+    titles, *lines = ["| " + " | ".join(line) + " |" for line in [head, *rows]]
+    return "\n".join([titles, "|" + "---|" * len(head), *lines])
 
 
-def table(results):
-    def middle(graph, which, key, peer=None):
-        found = [r[key] for r in results if r["case"] == f"{graph} {which}" and peer in (None, r["peer"])]
-        return statistics.median(found) if found else None
+def both(cells):
+    """Forward / forward+backward; if neither was measured for the same reason, that reason once."""
+    return cells[0] if cells[0] == cells[1] and not cells[0][0].isdigit() else " / ".join(cells)
 
-    measured = [peer for peer in PEERS if any(r["peer"] == peer for r in results)]
-    lines = ["| graph | bough, ms | " + " | ".join(PEERS[peer] for peer in measured) + " |",
-             "|---|---|" + "---|" * len(measured)]
+
+def peers_table(recorded):
+    """Milliseconds of bough, ratios of the others; where one has no time, why."""
+    rows = {(row["case"], row["peer"]): row for row in recorded["results"]}
+
+    def ours(case):
+        found = [row["milliseconds"] for row in rows.values() if row["case"] == case and "milliseconds" in row]
+        return short(statistics.median(found)) if found else NOTHING
+
+    def theirs(case, peer):
+        row = rows.get((case, peer), {})
+        return short(row["ratio"]) if "ratio" in row else row.get("reason", NOTHING)
+
+    lines = []
     for graph, title in GRAPHS.items():
-        cells = [cell([middle(graph, which, "milliseconds") for which in PASSES])]
-        cells += [cell([middle(graph, which, "ratio", peer) for which in PASSES]) for peer in measured]
-        lines.append(f"| {title} | " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+        cases = [f"{graph} {which}" for which in PASSES]
+        if any(case == row["case"] for case in cases for row in rows.values()):
+            lines.append([title, both([ours(case) for case in cases]),
+                          *(both([theirs(case, peer) for case in cases]) for peer in PEERS)])
+    prepared = [rows.get((f"{graph} forward", "FlexAttention"), {}).get("peer_preparation_milliseconds")
+                for graph in GRAPHS]
+    masks = ", ".join(f"{milliseconds / 1e3:.2g} s" for milliseconds in prepared if milliseconds is not None)
+    return (table_of(["graph", "bough, ms", *PEERS.values()], lines) + f"\n\nMeasured on {recorded['machine']}.\n"
+            + (f"FlexAttention also makes a mask once for each graph, not counted above (in the order of rows: {masks}).\n"
+               if masks else ""))
+
+
+def ablation_table(recorded):
+    """Time without a refinement over time with it."""
+    ratios = {row["case"]: row["ratio"] for row in recorded["results"]}
+    refinements = list(dict.fromkeys(row["peer"].removeprefix("without ") for row in recorded["results"]))
+
+    def cell(pattern, refinement):
+        found = [ratios.get(f"{pattern} {refinement} {which}") for which in PASSES]
+        return both([NOTHING if ratio is None else f"{ratio:.2f}" for ratio in found])
+
+    lines = [[refinement, *(cell(pattern, refinement) for pattern in PATTERNS)] for refinement in refinements]
+    return table_of(["refinement", *PATTERNS.values()], lines) + f"\n\nMeasured on {recorded['machine']}.\n"
+
+
+TABLES = [
+    (ROOT / "README.md", "attention", peers_table),
+    (ROOT / "kernels" / "attention" / "README.md", "attention_ablation", ablation_table),
+]
+
+
+def with_tables():
+    """Each README as it is and as it should be."""
+    for readme, results, make in TABLES:
+        text = readme.read_text()
+        before, begin, rest = text.partition(BEGIN + "\n")
+        _, end, after = rest.partition(END)
+        if not begin or not end:
+            sys.exit(f"{readme} has no table between '{BEGIN}' and '{END}'")
+        yield readme, text, before + begin + make(json.loads((RESULTS / f"{results}.json").read_text())) + end + after
+
+
+def write_all():
+    for readme, _, wanted in with_tables():
+        readme.write_text(wanted)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true")
-    parser.add_argument("--record", metavar="FILE", help="what attention.py --json printed")
-    parser.add_argument("--machine", help="where it was measured; needed with --record")
-    arguments = parser.parse_args()
-    if arguments.record:
-        if not arguments.machine:
-            parser.error("--record needs --machine")
-        lines = pathlib.Path(arguments.record).read_text().splitlines()
-        rows = ",\n    ".join(lines)
-        RESULTS.write_text('{\n  "command": "python3 tools/bench/peers/attention.py build/release/bin/bough --json",\n'
-                           f'  "machine": {json.dumps(arguments.machine)},\n  "results": [\n    {rows}\n  ]\n}}\n')
-
-    text = README.read_text()
-    before, begin, rest = text.partition(BEGIN + "\n")
-    _, end, after = rest.partition("\n" + END)
-    if not begin or not end:
-        sys.exit(f"README.md has no table between '{BEGIN}' and '{END}'")
-    wanted = before + begin + table(json.loads(RESULTS.read_text())["results"]) + end + after
-    if arguments.check:
-        if wanted != text:
-            sys.exit("the table in README.md is not that of tools/bench/results/attention.json; run tools/bench/readme_table.py")
+    if parser.parse_args().check:
+        for readme, text, wanted in with_tables():
+            if text != wanted:
+                sys.exit(f"the table in {readme} is not what tools/bench/results says; run tools/bench/readme_table.py")
     else:
-        README.write_text(wanted)
+        write_all()
 
 
 if __name__ == "__main__":

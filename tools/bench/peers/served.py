@@ -2,6 +2,7 @@
 import contextlib
 import json
 import os
+import resource
 import statistics
 import subprocess
 import sys
@@ -58,17 +59,48 @@ def orders():
         yield map(json.loads, sys.stdin), lambda answer: print(json.dumps(answer), file=out, flush=True)
 
 
+def limit_memory(share=0.9):
+    """Lets allocations fail that would not fit, before the kernel ends processes of others to make room."""
+    with open("/proc/meminfo", encoding="utf-8") as lines:
+        available = next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable"))
+    resource.setrlimit(resource.RLIMIT_DATA, (int(share * available),) * 2)
+
+
+def reason_of(error):
+    """Why a peer cannot compute a case, in the words of the tables; None if the error is a mistake of ours."""
+    if isinstance(error, MemoryError) or "can't allocate memory" in str(error):
+        return "out of memory"
+    return "not supported" if "NotImplementedError" in f"{type(error).__name__} {error}" else None
+
+
 def serve(prepare):
-    """prepare(peer, case, bough) gives {pass: call}; the threads come last on the command line."""
+    """prepare(peer, case, bough) gives {pass: call}, and under "preparation" milliseconds of what is done once for each
+    graph, if that is part of the peer's work; the threads come last on the command line. Answers the median of a pass,
+    or why there is none.
+    """
     with orders() as (received, answer):
         import torch
         peer, case, bough, threads = sys.argv[1:]
         torch.set_num_threads(int(threads))
         torch.manual_seed(1)
-        calls = prepare(peer, case, bough)
+        limit_memory()
+        calls = {}
+
+        def measured(order):
+            if not calls:
+                calls.update(prepare(peer, case, bough))
+            return {"milliseconds": median_of(calls[order["pass"]], order["repeats"]),
+                    "preparation_milliseconds": calls.get("preparation")}
+
         for order in received:
-            call = calls.get(order["pass"])
-            answer({"milliseconds": median_of(call, order["repeats"]) if call else None})
+            try:
+                answer(measured(order))
+            except (MemoryError, RuntimeError) as error:
+                reason = reason_of(error)
+                if reason is None:
+                    raise
+                print(f"{peer}, {case} {order['pass']}: {reason}: {str(error).strip().splitlines()[-1]}", file=sys.stderr)
+                answer({"milliseconds": None, "reason": reason})
 
 
 def inputs(torch, rows):
