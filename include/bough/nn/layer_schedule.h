@@ -40,8 +40,9 @@ struct LayerSchedule {
   LayerSchedule to(Device device) const;
 };
 
+/// Options of make_layer_schedule.
 struct LayerScheduleOptions {
-  std::int64_t layers = 1;
+  std::int64_t layers = 1;                  ///< of the model
   IdArray readout = {};                     ///< nodes in the order wanted; default: the tokens
   std::optional<std::int64_t> memory = {};  ///< tokens of each sequence to remember; default: as many as it reads
 };
