@@ -12,6 +12,7 @@
 #include "bough/tasks/run_experiment.h"
 #include "tasks/machine.h"
 #include "tasks/runner/json_schema.h"
+#include "tasks/runner/key_reference.h"
 #include "tasks/runner/run_sweep.h"
 #include "tools/bough/commands.h"
 #include "tools/bough/progress.h"
@@ -151,6 +152,10 @@ void run_experiment(RunCommand command) {
   for (const std::string& library : command.plugins) load_plugin(library);
   if (command.schema) {
     fmt::print("{}\n", runner::experiment_schema().dump(2));
+    return;
+  }
+  if (command.keys) {
+    fmt::print("{}", runner::key_reference());
     return;
   }
   if (command.resume && command.out.empty()) {
