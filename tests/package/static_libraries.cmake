@@ -8,3 +8,7 @@ run("configuring the static libraries" ${CMAKE_COMMAND} -S ${SOURCE_FOLDER} -B $
 run("building the static libraries" ${CMAKE_COMMAND} --build ${STATIC_FOLDER} --parallel)
 set(BUILD_FOLDER ${STATIC_FOLDER})
 include(${CMAKE_CURRENT_LIST_DIR}/outside_project.cmake)
+if(PKG_CONFIG)
+  set(STATIC --static)
+  include(${CMAKE_CURRENT_LIST_DIR}/pkg_config.cmake)
+endif()

@@ -11,6 +11,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text()
+BENCH_README = (ROOT / "tools" / "bench" / "README.md").read_text()
 GRAPH_README = (ROOT / "graph" / "README.md").read_text()
 
 
@@ -29,6 +30,20 @@ class Readme(unittest.TestCase):
         for command, argument, shown in blocks:
             printed = bough(command, argument).splitlines()
             self.assertEqual(without_times(printed), without_times(shown.splitlines()))
+
+    def test_it_opens_with_the_edges_of_the_graph_it_shows(self):
+        edges, full = re.search(r"Over 1024 tokens that is ([\d,]+) edges instead of ([\d,]+)\.", README).groups()
+        for kind, shown in (("bpt", edges), ("full", full)):
+            figures = json.loads(bough("graph", json.dumps({"kind": kind, "length": 1024, "causal": True}), "--json"))
+            self.assertEqual(f"{figures['num_edges']:,}", shown)
+
+    def test_tokens_a_second_are_those_of_the_measured_table(self):
+        rows = re.findall(r"^\| ?(\d*) ?\| (\w+) \| ([\d.]+), \d+ \| [\d.]+, \d+ \| ([\d.]+), \d+ \|$", BENCH_README, re.MULTILINE)
+        lengths = [length for length, _, _, _ in rows]
+        _, what, tree, torch = rows[lengths.index("8192") + 1]
+        self.assertEqual(what, "training")
+        shown = re.search(r"train on (\d+) tokens a\s+second on two cores, where torch with full attention does (\d+)", README)
+        self.assertEqual(shown.groups(), (f"{1000 * float(tree):.0f}", f"{1000 * float(torch):.0f}"))
 
     def test_it_counts_the_built_in_patterns(self):
         shown = re.search(r"the (\d+) built-in attention patterns", README)

@@ -195,6 +195,7 @@ void add_run_command(Commands& commands) {
       "Go on with what is in --out, bit for bit; default: the last results of this experiment in results/");
   command.add_flag("--dry-run", given->dry_run, "Check everything and print the plan; train nothing");
   command.add_flag("--schema", given->schema, "Print the JSON Schema of experiments");
+  command.add_flag("--keys", given->keys, "Print every key of experiments with its meaning, as Markdown");
 }
 
 void add_run_worker_command(Commands& commands) {

@@ -80,6 +80,7 @@ struct RunCommand {
   bool resume = false;
   bool dry_run = false;
   bool schema = false;
+  bool keys = false;
 };
 void run_experiment(RunCommand command);
 /// One run, asked for on stdin by another process of run_experiment. Returns the exit code: 1 if the run has failed,

@@ -14,6 +14,7 @@
 #include "tasks/machine.h"
 #include "tasks/recorded_plugins.h"
 #include "tasks/runner/json_schema.h"
+#include "tasks/runner/key_reference.h"
 #include "tasks/runner/results.h"
 #include "tasks/runner/worker.h"
 #include "tools/bough/commands.h"
@@ -153,6 +154,10 @@ void run_experiment(RunCommand command) {
   for (const std::string& library : command.plugins) load_plugin(library);
   if (command.schema) {
     fmt::print("{}\n", runner::experiment_schema().dump(2));
+    return;
+  }
+  if (command.keys) {
+    fmt::print("{}", runner::key_reference());
     return;
   }
   const bool file_given = !command.file.empty();

@@ -51,6 +51,13 @@ function(bough_join_sources target)
   endforeach()
 endfunction()
 
+# Programs stay binary compatible within a major version and, before the first, within a minor one; the configuration
+# files of CMake promise the same. The number is part of the libraries' names and of the name of their package.
+set(BOUGH_SOVERSION ${PROJECT_VERSION_MAJOR})
+if(BOUGH_SOVERSION EQUAL 0)
+  set(BOUGH_SOVERSION 0.${PROJECT_VERSION_MINOR})
+endif()
+
 # bough_library(core SOURCES ... PUBLIC ... PRIVATE ...): the library of one folder, exported as bough::core.
 # --no-undefined makes an include against the direction of dependencies fail to link.
 function(bough_library name)
@@ -58,7 +65,7 @@ function(bough_library name)
   set(target bough_${name})
   add_library(${target} ${ARG_SOURCES})
   add_library(bough::${name} ALIAS ${target})
-  set_target_properties(${target} PROPERTIES EXPORT_NAME ${name} VERSION ${PROJECT_VERSION} SOVERSION 0
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${name} VERSION ${PROJECT_VERSION} SOVERSION ${BOUGH_SOVERSION}
                         POSITION_INDEPENDENT_CODE ON DEFINE_SYMBOL "")
   target_compile_features(${target} PUBLIC cxx_std_20)
   target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>

@@ -30,6 +30,7 @@ class NoGrad {
   bool previous_;
 };
 
+/// Whether operations of this thread are recorded for backward: true outside NoGrad.
 bool grad_enabled();
 
 /// A gradient that is zero except in some rows: what an embedding look-up gives back.
@@ -42,24 +43,27 @@ struct RowGradient {
 class Gradient {
  public:
   Gradient() = default;
+  /// A gradient of the whole tensor, or of some of its rows.
   Gradient(Tensor dense) : values_(std::move(dense)) {}
   Gradient(RowGradient rows) : rows_(std::move(rows.rows)), values_(std::move(rows.values)) {}
 
-  bool defined() const { return values_.defined(); }
-  bool is_sparse() const { return rows_.defined(); }
-  const Tensor& dense() const { return values_; }
-  RowGradient as_rows() const { return {rows_, values_}; }
+  bool defined() const { return values_.defined(); }        ///< false: zero
+  bool is_sparse() const { return rows_.defined(); }        ///< some rows only
+  const Tensor& dense() const { return values_; }           ///< the tensor, or the values of the rows
+  RowGradient as_rows() const { return {rows_, values_}; }  ///< the rows; only if is_sparse()
 
  private:
   Tensor rows_;
   Tensor values_;
 };
 
+/// One gradient for each input of an operation.
 using Gradients = std::vector<Gradient>;
 
 /// What an operation's backward function sees.
 class BackwardCall {
  public:
+  /// Made by backward.
   BackwardCall(std::vector<Tensor> gradients, std::vector<Tensor> saved, std::vector<bool> needs)
       : gradients_(std::move(gradients)), saved_(std::move(saved)), needs_(std::move(needs)) {}
 
@@ -85,7 +89,7 @@ struct Operation {
   std::string_view name;        ///< a string literal
   std::vector<Tensor> inputs;   ///< in the order of the gradients that backward returns
   std::vector<Tensor> saved{};  ///< all tensors backward reads; kept without their history and watched for overwriting
-  BackwardFunction backward;
+  BackwardFunction backward;    ///< gives the gradients of the inputs
 };
 
 /// Ties outputs to their inputs. Does nothing, and keeps nothing, under NoGrad or if no input requires a gradient.
@@ -103,10 +107,11 @@ bool should_record(std::span<const Tensor> inputs);
 /// whatever it returns is tied to them. backward receives (inputs, output, gradient of the output) and returns one
 /// tensor per input, undefined = zero; shapes and types of what it returns are checked.
 struct CustomFunction {
-  std::function<Tensor(const std::vector<Tensor>& inputs)> forward;
+  std::function<Tensor(const std::vector<Tensor>& inputs)> forward;  ///< called under NoGrad
+  /// (inputs, output, gradient of the output) to one gradient for each input.
   std::function<std::vector<Tensor>(const std::vector<Tensor>& inputs, const Tensor& output, const Tensor& gradient)>
       backward;
-  std::string_view name = "custom_function";
+  std::string_view name = "custom_function";  ///< for error messages
 
   /// forward(inputs), recorded. AutogradError if it returns an undefined tensor.
   Tensor apply(const std::vector<Tensor>& inputs) const;

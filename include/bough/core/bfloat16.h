@@ -18,8 +18,10 @@ class bfloat16 {
   requires std::is_arithmetic_v<T> BOUGH_HOST_DEVICE explicit bfloat16(T value)
       : bits_(rounded(static_cast<float>(value))) {}
 
+  /// The value, exactly.
   BOUGH_HOST_DEVICE operator float() const { return std::bit_cast<float>(std::uint32_t{bits_} << 16); }
 
+  /// The number with these bits, and the bits of a number.
   static bfloat16 from_bits(std::uint16_t bits) {
     bfloat16 result;
     result.bits_ = bits;

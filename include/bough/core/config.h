@@ -12,6 +12,7 @@
 
 namespace bough {
 
+/// What a parameter may be.
 enum class ParameterType { integer, number, boolean, string, choice, list, object };
 
 class ParameterTable;
@@ -22,34 +23,37 @@ struct Parameter {
   /// Nothing, or what the parameter is when it is not given. Lists and objects start empty.
   using Default = std::variant<std::monostate, bool, std::int64_t, double, std::string>;
 
-  std::string name;
-  ParameterType type = ParameterType::string;
-  std::string help = {};  ///< one line
-  bool required = false;
-  Default initial = {};
-  std::int64_t smallest = 0;  ///< of an integer, or the length of a list
-  std::int64_t largest = std::numeric_limits<std::int32_t>::max();
-  double minimum = -std::numeric_limits<double>::infinity();  ///< of a number
-  double maximum = std::numeric_limits<double>::infinity();
-  std::vector<std::string> choices = {};
+  std::string name;                                                 ///< the key in JSON
+  ParameterType type = ParameterType::string;                       ///< what is allowed
+  std::string help = {};                                            ///< one line
+  bool required = false;                                            ///< has no default and must be given
+  Default initial = {};                                             ///< the default
+  std::int64_t smallest = 0;                                        ///< of an integer, or the length of a list
+  std::int64_t largest = std::numeric_limits<std::int32_t>::max();  ///< of an integer
+  double minimum = -std::numeric_limits<double>::infinity();        ///< of a number
+  double maximum = std::numeric_limits<double>::infinity();         ///< of a number
+  std::vector<std::string> choices = {};                            ///< of a choice
   std::vector<Parameter> items = {};   ///< of a list: what each item must be; none = anything
   std::vector<Parameter> fields = {};  ///< of an object: its parameters; none = any object, checked by its reader
 };
 
+/// What an integer_parameter may be; without `initial` it has no default.
 struct IntegerLimits {
-  std::optional<std::int64_t> initial = {};
-  std::int64_t smallest = 0;
-  std::int64_t largest = std::numeric_limits<std::int32_t>::max();
-  bool required = false;
+  std::optional<std::int64_t> initial = {};                         ///< the default
+  std::int64_t smallest = 0;                                        ///< allowed
+  std::int64_t largest = std::numeric_limits<std::int32_t>::max();  ///< allowed
+  bool required = false;                                            ///< must be given
 };
 
+/// What a number_parameter may be; without `initial` it has no default.
 struct NumberLimits {
-  std::optional<double> initial = {};
-  double minimum = -std::numeric_limits<double>::infinity();
-  double maximum = std::numeric_limits<double>::infinity();
-  bool required = false;
+  std::optional<double> initial = {};                         ///< the default
+  double minimum = -std::numeric_limits<double>::infinity();  ///< allowed
+  double maximum = std::numeric_limits<double>::infinity();   ///< allowed
+  bool required = false;                                      ///< must be given
 };
 
+/// A parameter of a type, with its default and its limits.
 Parameter integer_parameter(std::string name, std::string help, IntegerLimits limits = {});
 Parameter number_parameter(std::string name, std::string help, NumberLimits limits = {});
 Parameter boolean_parameter(std::string name, std::string help, bool initial = false);
@@ -67,12 +71,14 @@ Parameter object_parameter(std::string name, std::string help, std::vector<Param
 /// in the table is a ConfigError, since it is a mistake in the program.
 class Settings {
  public:
+  /// Values that a ParameterTable has checked.
   Settings(std::string where, nlohmann::json values);
 
   /// Whose settings they are, as errors name it.
   const std::string& where() const { return where_; }
 
   bool has(std::string_view name) const;  ///< given or with a default
+  /// The value of that name and type. The optional ones are empty if it was not given and has no default.
   std::int64_t integer(std::string_view name) const;
   std::optional<std::int64_t> optional_integer(std::string_view name) const;
   double number(std::string_view name) const;
@@ -101,6 +107,7 @@ class ParameterTable {
   ParameterTable(std::vector<Parameter> parameters);
   ParameterTable(std::initializer_list<Parameter> parameters) : ParameterTable(std::vector<Parameter>(parameters)) {}
 
+  /// In the order given.
   const std::vector<Parameter>& parameters() const { return parameters_; }
 
   /// Checks an object. ConfigError naming `where` and

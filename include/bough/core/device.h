@@ -7,11 +7,13 @@ namespace bough {
 
 /// Where a tensor lives.
 struct Device {
+  /// CPU or GPU.
   enum class Kind { cpu, cuda };
 
-  Kind kind = Kind::cpu;
-  int index = 0;
+  Kind kind = Kind::cpu;  ///< which of the two
+  int index = 0;          ///< number of the GPU
 
+  /// The CPU; a GPU by its number.
   static constexpr Device cpu() { return {}; }
   static constexpr Device cuda(int index = 0) { return {Kind::cuda, index}; }
   /// The first CUDA device where this build and machine have one, the CPU otherwise.

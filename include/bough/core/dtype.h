@@ -19,9 +19,10 @@ enum class DType : std::uint8_t { float32, float64, int32, int64, boolean, bfloa
 /// Names a C++ type as a value, so that a generic lambda can receive it.
 template <typename T>
 struct TypeTag {
-  using type = T;
+  using type = T;  ///< the type itself
 };
 
+/// The element type of tensors that hold T.
 template <typename T>
 constexpr DType dtype_of() {
   if constexpr (std::is_same_v<T, float>)
@@ -40,6 +41,7 @@ constexpr DType dtype_of() {
   }
 }
 
+/// Bytes of one element.
 constexpr std::size_t size_of(DType dtype) {
   switch (dtype) {
     case DType::float32:
@@ -58,6 +60,7 @@ constexpr std::size_t size_of(DType dtype) {
   return 0;
 }
 
+/// "float32", "bool": the name that error messages, NumPy and JSON use.
 constexpr std::string_view name_of(DType dtype) {
   switch (dtype) {
     case DType::float32:
@@ -76,10 +79,12 @@ constexpr std::string_view name_of(DType dtype) {
   return "?";
 }
 
+/// name_of(dtype).
 std::string to_string(DType dtype);
 /// Writes to_string(dtype).
 std::ostream& operator<<(std::ostream& stream, DType dtype);
 
+/// Whether it is a floating type, whether it is a signed integer.
 constexpr bool is_floating(DType dtype) {
   return dtype == DType::float32 || dtype == DType::float64 || dtype == DType::bfloat16;
 }

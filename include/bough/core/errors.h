@@ -9,7 +9,9 @@ namespace bough {
 /// The family of everything bough throws. The message is one sentence: "[where] rule, value seen, hint".
 class Error : public std::runtime_error {
  public:
+  /// The sentence as it is.
   explicit Error(const std::string& message) : std::runtime_error(message) {}
+  /// "[where] message".
   Error(std::string_view where, std::string_view message);
 };
 

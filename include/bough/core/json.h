@@ -10,8 +10,8 @@ namespace bough {
 
 /// What JSON text may be. The limits keep hostile text from costing more than reading it.
 struct JsonLimits {
-  std::size_t max_bytes = std::size_t{64} << 20;
-  int max_depth = 64;
+  std::size_t max_bytes = std::size_t{64} << 20;  ///< of the text
+  int max_depth = 64;                             ///< of objects and lists inside each other
 };
 
 /// Reads JSON text. Comments, trailing commas, NaN, keys given twice, more depth or bytes than allowed and anything

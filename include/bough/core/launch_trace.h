@@ -23,10 +23,10 @@ struct KernelResources {
 
 /// One kernel that was started.
 struct KernelLaunch {
-  const char* kernel = "";
-  Device device = Device::cuda();
-  std::int64_t blocks = 0;
-  int block_size = 0;
+  const char* kernel = "";                        ///< its name, a string literal
+  Device device = Device::cuda();                 ///< where it runs
+  std::int64_t blocks = 0;                        ///< of the launch
+  int block_size = 0;                             ///< threads of a block
   std::size_t shared_bytes = 0;                   ///< of a block, as the launch asks for
   std::optional<double> milliseconds = {};        ///< with LaunchTraceOptions::timing
   std::optional<KernelResources> resources = {};  ///< with LaunchTraceOptions::resources, on a real GPU
@@ -35,11 +35,12 @@ struct KernelLaunch {
 /// "gspmm on cuda:0, 12 blocks of 128 threads with 0 bytes of shared memory each"
 std::string to_string(const KernelLaunch& launch);
 
+/// What a LaunchTrace finds out about each launch.
 struct LaunchTraceOptions {
   /// How long each kernel takes, by events on its stream. Every launch then waits for the one before, so the whole
   /// takes longer; errors inside a kernel are reported by its own launch instead of a later call.
   bool timing = false;
-  bool resources = false;
+  bool resources = false;  ///< registers, memory and occupancy of each kernel
 };
 
 /// While it lives, on_launch is called for every kernel of every thread, one call at a time. There can be one at a
@@ -47,6 +48,7 @@ struct LaunchTraceOptions {
 /// CUB and Thrust are started by these libraries and not seen here.
 class LaunchTrace {
  public:
+  /// Starts to listen.
   explicit LaunchTrace(std::function<void(const KernelLaunch&)> on_launch, LaunchTraceOptions options = {});
   ~LaunchTrace();
   LaunchTrace(const LaunchTrace&) = delete;
@@ -59,6 +61,7 @@ class LaunchTrace {
 /// Adds up launches by kernel.
 class LaunchSummary {
  public:
+  /// Counts one launch.
   void add(const KernelLaunch& launch);
   /// A line for each kernel, those that took longest first: how often it was started, its time and share of it, blocks
   /// and threads of its largest launch, and what it needs of a multiprocessor. One sentence if there was none.

@@ -8,10 +8,11 @@
 
 namespace bough {
 
+/// What the allocations under one MemoryTag hold.
 struct TagStatistics {
-  std::string tag;
-  std::int64_t bytes_now = 0;
-  std::int64_t bytes_peak = 0;
+  std::string tag;              ///< its name
+  std::int64_t bytes_now = 0;   ///< in use by live tensors
+  std::int64_t bytes_peak = 0;  ///< highest bytes_now since the start or reset_peak_memory
 };
 
 /// What the pooled allocator of one device has handed out. Sizes are those of the blocks, rounded up by less than 25%
@@ -24,6 +25,7 @@ struct MemoryStatistics {
   std::vector<TagStatistics> tags;      ///< by bytes_now, largest first
 };
 
+/// Reads the figures; makes the peaks what is in use now.
 MemoryStatistics memory_statistics(Device device = Device::cpu());
 void reset_peak_memory(Device device = Device::cpu());
 
@@ -37,6 +39,7 @@ void set_memory_limit(std::int64_t bytes, Device device = Device::cpu());
 /// At most 255 different tags a process; further ones are counted as "other".
 class MemoryTag {
  public:
+  /// Until the end of the scope, allocations of this thread count under this name.
   explicit MemoryTag(const std::string& tag);
   ~MemoryTag();
   MemoryTag(const MemoryTag&) = delete;

@@ -19,9 +19,11 @@ void set_num_threads(int count);
 template <typename Signature>
 class FunctionRef;
 
+/// Refers to a callable that takes these arguments.
 template <typename Result, typename... Arguments>
 class FunctionRef<Result(Arguments...)> {
  public:
+  /// Borrows a callable.
   template <typename F>
   requires(!std::is_same_v<std::remove_cvref_t<F>, FunctionRef>) FunctionRef(F&& f)
       : target_(const_cast<void*>(static_cast<const void*>(std::addressof(f)))),
@@ -34,6 +36,7 @@ class FunctionRef<Result(Arguments...)> {
           }
         }) {}
 
+  /// Calls it.
   Result operator()(Arguments... arguments) const { return call_(target_, std::forward<Arguments>(arguments)...); }
 
  private:

@@ -23,9 +23,10 @@ constexpr std::array<std::uint32_t, 4> philox4x32(std::array<std::uint32_t, 4> c
 /// Numbers addressed by index: block(i) holds numbers 4i .. 4i+3. Two copies give the same numbers, in any order and
 /// from any thread, which is why dropout masks need not be stored.
 struct RandomStream {
-  std::uint64_t seed = 0;
-  std::uint64_t stream = 0;
+  std::uint64_t seed = 0;    ///< of all streams
+  std::uint64_t stream = 0;  ///< its number
 
+  /// Four numbers, or one of them.
   constexpr std::array<std::uint32_t, 4> block(std::uint64_t index) const {
     return philox4x32({static_cast<std::uint32_t>(index), static_cast<std::uint32_t>(index >> 32),
                        static_cast<std::uint32_t>(stream), static_cast<std::uint32_t>(stream >> 32)},
@@ -40,8 +41,10 @@ constexpr float uniform_float(std::uint32_t bits) { return static_cast<float>(bi
 /// Hands out streams; each random operation takes one. The state is two numbers, so it can be saved and restored.
 class RandomGenerator {
  public:
+  /// Starts at stream 0.
   explicit RandomGenerator(std::uint64_t seed = 0) : state_{seed, 0} {}
 
+  /// A stream that was not handed out before.
   RandomStream next_stream() { return {state_.seed, state_.stream++}; }
   /// The seed and the number of streams handed out.
   RandomStream state() const { return state_; }

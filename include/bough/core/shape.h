@@ -13,16 +13,17 @@ namespace bough {
 /// The extents of a tensor: up to eight, each >= 0, whose product fits in int64. Rank 0 is a scalar with one element.
 class Shape {
  public:
-  static constexpr int max_rank = 8;
+  static constexpr int max_rank = 8;  ///< axes at most
 
   Shape() = default;
+  /// From the extents; throws as below.
   Shape(std::initializer_list<std::int64_t> extents) : Shape(std::span(extents.begin(), extents.size())) {}
   Shape(const std::vector<std::int64_t>& extents) : Shape(std::span(extents)) {}
   /// ShapeError for a negative extent, more than eight of them, or a product beyond int64.
   explicit Shape(std::span<const std::int64_t> extents);
 
-  int rank() const { return rank_; }
-  std::int64_t elements() const { return elements_; }
+  int rank() const { return rank_; }                   ///< number of axes
+  std::int64_t elements() const { return elements_; }  ///< product of the extents
   /// Extent of an axis; negative axes count from the end. ShapeError if there is no such axis.
   std::int64_t operator[](int axis) const;
   std::span<const std::int64_t> extents() const { return {extents_.data(), static_cast<std::size_t>(rank_)}; }
@@ -34,6 +35,7 @@ class Shape {
   /// Product of all extents after the first; 1 for rank 0 and 1.
   std::int64_t row_width() const;
 
+  /// The same rank and extents.
   bool operator==(const Shape& other) const;
 
  private:

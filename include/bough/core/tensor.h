@@ -38,7 +38,8 @@ class Tensor {
   template <typename T>
   static Tensor from_span(std::span<const T> values, const Shape& shape, Device device = Device::cpu());
 
-  bool defined() const { return body_ != nullptr; }
+  bool defined() const { return body_ != nullptr; }  ///< false for a tensor made without arguments
+  /// Extents of the axes.
   const Shape& shape() const;
   /// Extent of an axis; negative axes count from the end.
   std::int64_t size(int axis) const { return shape()[axis]; }
@@ -85,6 +86,7 @@ class Tensor {
   /// this += scale * source; same shape and floating type.
   Tensor& accumulate(const Tensor& source, double scale = 1);
 
+  /// Whether backward leaves a gradient here, or goes through.
   bool requires_grad() const;
   /// Only for leaves (tensors no operation made) of floating type; AutogradError otherwise.
   Tensor& set_requires_grad(bool value);
@@ -119,8 +121,8 @@ void* device_address(const Tensor& tensor);
 
 /// How a tensor is made that has no tensor to take its type and device from.
 struct TensorOptions {
-  std::optional<DType> dtype = {};  ///< default: float32; for arange int64
-  Device device = Device::cpu();
+  std::optional<DType> dtype = {};       ///< default: float32; for arange int64
+  Device device = Device::cpu();         ///< where it lives
   RandomGenerator* generator = nullptr;  ///< of random numbers; default: default_generator()
 };
 

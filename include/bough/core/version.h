@@ -13,6 +13,7 @@ struct BuildInformation {
   bool has_cuda = false;        ///< built with the CUDA runtime
   int cuda_devices = 0;         ///< 0 without the runtime, a driver or a device
 };
+/// Asks the build, the CPU and the CUDA driver.
 BuildInformation build_information();
 
 }  // namespace bough

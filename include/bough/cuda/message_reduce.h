@@ -10,8 +10,10 @@ namespace bough::cuda {
 /// Starts kernels of message_reduce.
 class FunctorQueue {
  public:
+  /// For one GPU.
   explicit FunctorQueue(int device) : device_(device) {}
 
+  /// Starts the body on the GPU.
   template <typename Body>
   void launch(const simt::Launch& launch, const Body& body) {
     launch_body(device_, launch, body);
@@ -21,6 +23,7 @@ class FunctorQueue {
   int device_;
 };
 
+/// The loops of message_reduce with kernels of this file's functors.
 template <typename Message, typename Reduce, std::size_t N>
 using FunctorLoops = simt::FunctorLoops<FunctorQueue, Message, Reduce, N>;
 

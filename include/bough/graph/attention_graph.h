@@ -10,6 +10,7 @@
 
 namespace bough {
 
+/// What a node stands for.
 enum class NodeKind : std::uint8_t {
   token,   ///< one position of the sequence
   span,    ///< stands for the tokens it covers
@@ -19,34 +20,35 @@ enum class NodeKind : std::uint8_t {
   input,   ///< the embedding of a token: read, never updated
   source,  ///< a token of another sequence (the encoder's): read, never updated
 };
+/// "token", "span", and so on.
 const char* to_string(NodeKind kind);
 
 /// Tokens begin .. end-1. Memory lies before the sequence, at negative positions.
 struct TokenRange {
-  std::int32_t begin = 0;
-  std::int32_t end = 0;
+  std::int32_t begin = 0;  ///< the first
+  std::int32_t end = 0;    ///< one after the last
   bool operator==(const TokenRange&) const = default;
 };
 
 /// The part of an attention graph that belongs to one sequence of a batch: ranges of nodes, of AttentionGraph::tokens
 /// and of AttentionGraph::readout.
 struct Sequence {
-  std::int64_t node_begin = 0;
-  std::int64_t node_end = 0;
-  std::int64_t source_begin = 0;  ///< nodes on the source side; the same as node_begin unless bipartite
-  std::int64_t source_end = 0;
-  std::int64_t token_begin = 0;
-  std::int64_t token_end = 0;
-  std::int64_t readout_begin = 0;
-  std::int64_t readout_end = 0;
-  std::int32_t root = -1;
+  std::int64_t node_begin = 0;     ///< of its nodes
+  std::int64_t node_end = 0;       ///< one after the last
+  std::int64_t source_begin = 0;   ///< nodes on the source side; the same as node_begin unless bipartite
+  std::int64_t source_end = 0;     ///< one after the last
+  std::int64_t token_begin = 0;    ///< in tokens
+  std::int64_t token_end = 0;      ///< one after the last
+  std::int64_t readout_begin = 0;  ///< in readout
+  std::int64_t readout_end = 0;    ///< one after the last
+  std::int32_t root = -1;          ///< its node, -1 if there is none
 };
 
 /// Attention whose reach each head learns: the weight of an edge over the distance x is multiplied by
 /// clip((ramp + z - x) / ramp, 0, 1) before normalising, z in [0, max_span] trained per head.
 struct SoftSpan {
-  std::int64_t max_span = 0;
-  std::int64_t ramp = 1;
+  std::int64_t max_span = 0;  ///< how far a head can reach
+  std::int64_t ramp = 1;      ///< distance over which the weight falls to 0
   bool operator==(const SoftSpan&) const = default;
 };
 
@@ -75,9 +77,10 @@ struct AttentionGraph {
   std::vector<Graph> head_groups;
   /// If not empty, a layer applies these one after the other, each to what the one before left; graph is their union.
   std::vector<Graph> stages;
-  std::optional<SoftSpan> soft_span;
-  bool causal = false;
+  std::optional<SoftSpan> soft_span;  ///< for models that learn it
+  bool causal = false;                ///< no node depends on tokens after the last one it covers
 
+  /// Tokens of all sequences; relations of all edges.
   std::int64_t num_tokens() const { return static_cast<std::int64_t>(tokens.size()); }
   std::int64_t num_relations() const { return graph.num_edge_types(); }
 

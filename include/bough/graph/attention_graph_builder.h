@@ -77,6 +77,7 @@ class AttentionGraphBuilder {
   /// Starts with the tokens of the sequence. GraphError if the length is out of range.
   explicit AttentionGraphBuilder(const BuildOptions& options);
 
+  /// Tokens; whether later ones must stay hidden; nodes so far.
   std::int32_t length() const { return length_; }
   bool causal() const { return causal_; }
   std::int32_t num_nodes() const { return static_cast<std::int32_t>(graph_.levels.size()); }
@@ -99,8 +100,10 @@ class AttentionGraphBuilder {
   /// Adds `count` relations whose names follow from their number among these; returns the id of the first. Names are
   /// made by build().
   std::int32_t add_relations(std::int64_t count, std::function<std::string(std::int64_t)> name);
+  /// Relations so far.
   std::int32_t num_relations() const { return num_relations_; }
 
+  /// source -> destination: the destination attends to the source.
   void add_edge(std::int32_t source, std::int32_t destination, std::int32_t relation);
   /// Sources begin .. end-1 -> destination.
   void add_edges(std::int32_t begin, std::int32_t end, std::int32_t destination, std::int32_t relation);

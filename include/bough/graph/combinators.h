@@ -14,8 +14,8 @@ namespace bough {
 
 /// A pattern and what its relations are called in a union: "label:left(1)".
 struct UnionMember {
-  std::string label;
-  std::shared_ptr<const GraphGenerator> generator;
+  std::string label;                                ///< before the colon
+  std::shared_ptr<const GraphGenerator> generator;  ///< the pattern
 };
 
 /// All edges of all members over the same tokens. Tokens are shared, other nodes are each member's own, in the order of

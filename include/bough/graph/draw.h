@@ -7,6 +7,7 @@
 
 namespace bough {
 
+/// What a picture shows.
 struct DrawOptions {
   std::int64_t node = -1;  ///< whose sources are shown at first; -1 = the token in the middle
   std::string title = {};  ///< default: "Attention graph of N tokens"

@@ -20,20 +20,21 @@ class GraphStructure;
 
 /// The edges in the order given: edge e goes from src[e] to dst[e].
 struct CooView {
-  std::span<const std::int32_t> src;
-  std::span<const std::int32_t> dst;
+  std::span<const std::int32_t> src;  ///< sources
+  std::span<const std::int32_t> dst;  ///< destinations
 };
 
 /// The edges grouped by one end. Row r holds positions offsets[r] .. offsets[r+1]-1; indices are the other ends and
 /// edge_ids the numbers of the edges in the order given. Inside a row the other ends ascend, and edges between the same
 /// two nodes keep their order.
 struct CompressedView {
-  std::span<const std::int64_t> offsets;
-  std::span<const std::int32_t> indices;
-  std::span<const std::int32_t> edge_ids;
+  std::span<const std::int64_t> offsets;   ///< one more than there are rows
+  std::span<const std::int32_t> indices;   ///< the other ends
+  std::span<const std::int32_t> edge_ids;  ///< numbers of the edges; may be empty, see EdgeIds
   /// True if position p holds edge p, so that edge features can be read without edge_ids.
   bool in_edge_order = false;
 
+  /// Rows, edges, and edges of one row.
   std::int64_t num_rows() const { return static_cast<std::int64_t>(offsets.size()) - 1; }
   std::int64_t num_edges() const { return static_cast<std::int64_t>(indices.size()); }
   std::int64_t degree(std::int64_t row) const {
@@ -49,6 +50,7 @@ enum class EdgeIds {
   implied,  ///< empty where in_edge_order; saves 4 bytes an edge for graphs given sorted
 };
 
+/// What Graph::from_edges takes beside the edges.
 struct EdgeListOptions {
   std::optional<std::int64_t> num_nodes = {};       ///< default: largest id + 1
   IdArray edge_types = {};                          ///< relation id of each edge, >= 0; none: an untyped graph
@@ -59,39 +61,44 @@ struct EdgeListOptions {
   std::vector<std::int64_t> edge_offsets = {};
 };
 
+/// What Graph::bipartite takes beside the edges.
 struct BipartiteOptions {
-  std::optional<std::int64_t> num_src = {};  ///< default: largest source id + 1
-  std::optional<std::int64_t> num_dst = {};  ///< default: largest destination id + 1
-  IdArray edge_types = {};
-  std::optional<std::int64_t> num_edge_types = {};
-  std::vector<std::int64_t> src_offsets = {};  ///< a disjoint union, as above
-  std::vector<std::int64_t> dst_offsets = {};
-  std::vector<std::int64_t> edge_offsets = {};
+  std::optional<std::int64_t> num_src = {};         ///< default: largest source id + 1
+  std::optional<std::int64_t> num_dst = {};         ///< default: largest destination id + 1
+  IdArray edge_types = {};                          ///< as above
+  std::optional<std::int64_t> num_edge_types = {};  ///< as above
+  std::vector<std::int64_t> src_offsets = {};       ///< a disjoint union, as above
+  std::vector<std::int64_t> dst_offsets = {};       ///< of the destinations
+  std::vector<std::int64_t> edge_offsets = {};      ///< of the edges
 };
 
+/// What Graph::from_csr and from_csc take beside offsets and indices.
 struct CompressedOptions {
-  std::optional<std::int64_t> num_others = {};  ///< given: a bipartite graph with so many nodes at the other end
-  IdArray edge_ids = {};                        ///< number of the edge at each position; none: 0, 1, 2, ...
-  IdArray edge_types = {};                      ///< by edge number
-  std::optional<std::int64_t> num_edge_types = {};
+  std::optional<std::int64_t> num_others = {};      ///< given: a bipartite graph with so many nodes at the other end
+  IdArray edge_ids = {};                            ///< number of the edge at each position; none: 0, 1, 2, ...
+  IdArray edge_types = {};                          ///< by edge number
+  std::optional<std::int64_t> num_edge_types = {};  ///< default: largest type + 1
 };
 
 /// Edges of some nodes, those of the first node asked for first: edges offsets[i] .. offsets[i+1]-1 belong to node i of
 /// the question.
 struct EdgeSelection {
-  std::vector<std::int64_t> offsets;
-  std::vector<std::int32_t> edge_ids;
-  std::vector<std::int32_t> src;
-  std::vector<std::int32_t> dst;
+  std::vector<std::int64_t> offsets;   ///< where the edges of each node begin
+  std::vector<std::int32_t> edge_ids;  ///< numbers of the edges
+  std::vector<std::int32_t> src;       ///< their sources
+  std::vector<std::int32_t> dst;       ///< their destinations
 };
 
+/// One of the two ends of an edge.
 enum class EdgeEnd { source, destination };
 
+/// Which loops Graph::add_self_loops adds.
 struct SelfLoopOptions {
   std::optional<std::int64_t> edge_type = {};  ///< of the loops in a typed graph; default: a new one, num_edge_types()
   bool only_missing = false;                   ///< spare nodes that have a loop already
 };
 
+/// Which edges Graph::simplify takes for the same.
 struct SimplifyOptions {
   bool merge_types = false;  ///< edges of different types between the same nodes are one; the first gives the type
 };
@@ -121,6 +128,7 @@ class Graph {
   static Graph from_csr(std::span<const std::int64_t> offsets, IdArray indices, CompressedOptions options = {});
   static Graph from_csc(std::span<const std::int64_t> offsets, IdArray indices, CompressedOptions options = {});
 
+  /// Whether sources and destinations are different sets.
   bool is_bipartite() const;
   /// Number of nodes. GraphError for a bipartite graph, which has num_src() and num_dst().
   std::int64_t num_nodes() const;
@@ -214,8 +222,8 @@ class Graph {
 
 /// Some or all edges of another graph: edge e was edge edge_ids[e] there.
 struct EdgeSubset {
-  Graph graph;
-  IdArray edge_ids;
+  Graph graph;       ///< with the nodes of the other
+  IdArray edge_ids;  ///< numbers in the other
 };
 
 /// One line with the sizes and the first edges: "graph(nodes=5, edges=7, edge_types=2, 0->1, 0->2, 3->3, ...)";
@@ -224,8 +232,9 @@ std::string to_string(const Graph& graph);
 /// Writes to_string(graph).
 std::ostream& operator<<(std::ostream& stream, const Graph& graph);
 
+/// A graph without multi-edges, and where its edges came from.
 struct SimplifiedGraph {
-  Graph graph;
+  Graph graph;          ///< each pair of nodes once
   IdArray edge_map;     ///< for each edge of the former graph the one it has become
   IdArray first_edges;  ///< for each edge the first of those it stands for
 };

@@ -57,6 +57,7 @@ class GraphGenerator {
 };
 
 class GeneratorRegistry;
+/// Makes a generator from JSON that it reads itself, or from settings that a table has checked.
 using GeneratorFactory = std::function<std::unique_ptr<GraphGenerator>(const nlohmann::json& parameters)>;
 using CheckedFactory = std::function<std::unique_ptr<GraphGenerator>(const Settings& settings)>;
 /// For patterns made of other patterns, which they ask the registry for.
@@ -65,9 +66,9 @@ using CombinatorFactory =
 
 /// What the registry knows of a generator without making one.
 struct GeneratorDescription {
-  std::string name;     ///< the "kind" in JSON
-  std::string summary;  ///< one line
-  ParameterTable parameters = {};
+  std::string name;                 ///< the "kind" in JSON
+  std::string summary;              ///< one line
+  ParameterTable parameters = {};   ///< what it takes
   bool causal = true;               ///< has a causal form
   std::string origin = "built in";  ///< set by the registry: a plug-in's path
 };
@@ -80,6 +81,7 @@ inline constexpr int generator_interface_version = 1;
 class GeneratorRegistry {
  public:
   GeneratorRegistry();
+  /// Copies the entries.
   GeneratorRegistry(const GeneratorRegistry& other);
   GeneratorRegistry& operator=(const GeneratorRegistry& other);
   ~GeneratorRegistry();
@@ -119,6 +121,7 @@ class GeneratorRegistry {
   /// Makes a generator from a specification, {"kind": "bpt", "k": 4}, or from a name alone, "bpt".
   std::unique_ptr<GraphGenerator> make(const nlohmann::json& specification) const;
 
+  /// Whether there is a generator of that name.
   bool contains(const std::string& name) const;
   /// Sorted by name.
   std::vector<GeneratorDescription> list() const;
@@ -153,9 +156,10 @@ GeneratorRegistry& generators();
 
 /// A graph specification as `bough graph` takes it: a generator, and what to build.
 struct GraphRequest {
-  std::unique_ptr<GraphGenerator> generator;
-  BuildOptions options;
+  std::unique_ptr<GraphGenerator> generator;  ///< the pattern
+  BuildOptions options;                       ///< length, causality and the like
 
+  /// The graph.
   AttentionGraph build() const { return generator->build(options); }
 };
 

@@ -15,9 +15,11 @@ namespace bough {
 class IdBuffer {
  public:
   IdBuffer() = default;
+  /// Room for that many ids, not initialised.
   explicit IdBuffer(std::int64_t size)
       : data_(std::make_unique_for_overwrite<std::int32_t[]>(static_cast<std::size_t>(size))), size_(size) {}
 
+  /// The ids, to be filled in.
   std::int64_t size() const { return size_; }
   std::int32_t* data() { return data_.get(); }
   std::span<std::int32_t> span() { return {data_.get(), static_cast<std::size_t>(size_)}; }
@@ -36,10 +38,12 @@ class IdBuffer {
 /// does not fit.
 class IdArray {
  public:
+  /// For algorithms of the standard library.
   using value_type = std::int32_t;
   using const_iterator = std::span<const std::int32_t>::iterator;
 
   IdArray() = default;
+  /// From whatever holds ids; see above.
   IdArray(std::vector<std::int32_t>&& ids);
   IdArray(IdBuffer&& ids);
   IdArray(std::initializer_list<std::int32_t> ids) : IdArray(std::span(ids.begin(), ids.size())) {}
@@ -51,6 +55,7 @@ class IdArray {
             std::same_as<std::ranges::range_value_t<Range>, std::int64_t>)) IdArray(const Range& ids)
       : IdArray(std::span<const std::ranges::range_value_t<Range>>(ids)) {}
 
+  /// The ids, as in a container of the standard library.
   std::int64_t size() const { return static_cast<std::int64_t>(values_.size()); }
   bool empty() const { return values_.empty(); }
   std::int32_t operator[](std::int64_t i) const { return values_[static_cast<std::size_t>(i)]; }

@@ -19,10 +19,11 @@ struct TokenDistances {
 /// 100 bytes a node.
 TokenDistances token_distances(const AttentionGraph& graph, std::int64_t work = 150'000'000);
 
+/// How many nodes a token attends to.
 struct DegreeRange {
-  double mean = 0;
-  std::int64_t least = 0;
-  std::int64_t most = 0;
+  double mean = 0;         ///< over all tokens
+  std::int64_t least = 0;  ///< of any token
+  std::int64_t most = 0;   ///< of any token
 };
 
 /// In-edges of token nodes in the union of all head groups and stages.

@@ -28,8 +28,10 @@ using Fields = std::map<std::string, Tensor>;
 /// in autograd.
 class EdgeBatch {
  public:
+  /// Made by the frame.
   EdgeBatch(const Frame& frame, const mp::Selection& edges) : frame_(&frame), edges_(&edges) {}
 
+  /// Number of edges.
   std::int64_t size() const;
   /// Features of the sources, of the destinations, and of the edges themselves. GraphError if there is no such feature.
   Tensor src(const std::string& name) const;
@@ -46,8 +48,10 @@ class EdgeBatch {
 /// Some nodes of a frame, one row each.
 class NodeBatch {
  public:
+  /// Made by the frame.
   NodeBatch(const Frame& frame, Tensor nodes) : frame_(&frame), nodes_(std::move(nodes)) {}
 
+  /// Number of nodes.
   std::int64_t size() const { return nodes_.elements(); }
   /// A feature of the nodes (of a bipartite graph: of destinations). GraphError if there is no such feature.
   Tensor node(const std::string& name) const;
@@ -62,9 +66,11 @@ class NodeBatch {
 /// Nodes that receive equally many messages, with their messages.
 class Mailbox : public NodeBatch {
  public:
+  /// Made by the frame.
   Mailbox(const Frame& frame, Tensor nodes, std::int64_t degree, Fields messages)
       : NodeBatch(frame, std::move(nodes)), degree_(degree), messages_(std::move(messages)) {}
 
+  /// Messages of each node.
   std::int64_t degree() const { return degree_; }
   /// The messages [size, degree, ...], those of one node by ascending source, then in edge order. Without a name: the
   /// only ones there are.
@@ -102,11 +108,14 @@ std::function<Fields(const Batch&)> fields_of(F function) {
 /// each edge, or Fields of them.
 class MessageFunction {
  public:
+  /// A built-in, or a callable.
   MessageFunction(fn::Message message) : function_(std::move(message)) {}
   template <mp::BatchFunction<EdgeBatch> F>
   MessageFunction(F function) : function_(mp::fields_of<EdgeBatch>(std::move(function))) {}
 
+  /// The built-in; null for a callable.
   const fn::Message* built_in() const { return std::get_if<fn::Message>(&function_); }
+  /// What the callable returns, by name.
   Fields operator()(const EdgeBatch& batch) const { return std::get<1>(function_)(batch); }
 
  private:
@@ -117,11 +126,14 @@ class MessageFunction {
 /// with a row for each node, or Fields of them. It is called once for each number of messages that occurs.
 class ReduceFunction {
  public:
+  /// A built-in, or a callable.
   ReduceFunction(fn::Reduce reduce) : function_(std::move(reduce)) {}
   template <mp::BatchFunction<Mailbox> F>
   ReduceFunction(F function) : function_(mp::fields_of<Mailbox>(std::move(function))) {}
 
+  /// The built-in; null for a callable.
   const fn::Reduce* built_in() const { return std::get_if<fn::Reduce>(&function_); }
+  /// What the callable returns, by name.
   Fields operator()(const Mailbox& mailbox) const { return std::get<1>(function_)(mailbox); }
 
  private:
@@ -132,10 +144,13 @@ class ReduceFunction {
 class NodeFunction {
  public:
   NodeFunction() = default;
+  /// A callable.
   template <mp::BatchFunction<NodeBatch> F>
   NodeFunction(F function) : function_(mp::fields_of<NodeBatch>(std::move(function))) {}
 
+  /// Whether there is one.
   explicit operator bool() const { return function_ != nullptr; }
+  /// What it returns, by name.
   Fields operator()(const NodeBatch& batch) const { return function_(batch); }
 
  private:

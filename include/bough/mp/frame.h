@@ -27,8 +27,10 @@ namespace bough {
 /// Copies share the tensors, not the table of features. A Frame is for one thread at a time.
 class Frame {
  public:
+  /// Without features.
   explicit Frame(Graph graph);
 
+  /// The graph whose features these are.
   const Graph& graph() const { return graph_; }
   /// Where its features are; the CPU if it has none. Operations on features of several devices throw DeviceError.
   Device device() const;
@@ -45,6 +47,7 @@ class Frame {
   const Tensor& dst_node(const std::string& name) const;
   const Tensor& edge(const std::string& name) const;
 
+  /// Whether there is a feature of that name.
   bool has_node(const std::string& name) const { return has(Target::destination, name); }
   bool has_edge(const std::string& name) const { return has(Target::edge, name); }
 

@@ -13,6 +13,7 @@
 /// of the user's own needs nothing more, see message_reduce.h.
 namespace bough::mp {
 
+/// a + b.
 struct Add {
   template <typename T>
   BOUGH_HOST_DEVICE constexpr T operator()(T a, T b) const {
@@ -20,6 +21,7 @@ struct Add {
   }
 };
 
+/// a - b.
 struct Subtract {
   template <typename T>
   BOUGH_HOST_DEVICE constexpr T operator()(T a, T b) const {
@@ -27,6 +29,7 @@ struct Subtract {
   }
 };
 
+/// a * b.
 struct Multiply {
   template <typename T>
   BOUGH_HOST_DEVICE constexpr T operator()(T a, T b) const {
@@ -34,6 +37,7 @@ struct Multiply {
   }
 };
 
+/// a / b.
 struct Divide {
   template <typename T>
   BOUGH_HOST_DEVICE constexpr T operator()(T a, T b) const {
@@ -41,6 +45,7 @@ struct Divide {
   }
 };
 
+/// The value itself.
 struct Copy {
   template <typename T>
   BOUGH_HOST_DEVICE constexpr T operator()(T a) const {
@@ -48,6 +53,7 @@ struct Copy {
   }
 };
 
+/// The sum of the messages.
 struct Sum {
   template <typename T>
   BOUGH_HOST_DEVICE static constexpr T identity() {
@@ -59,6 +65,7 @@ struct Sum {
   }
 };
 
+/// Their mean.
 struct Mean : Sum {
   BOUGH_HOST_DEVICE static constexpr bool has_finish() { return true; }
   template <typename T>
@@ -67,6 +74,7 @@ struct Mean : Sum {
   }
 };
 
+/// Their product.
 struct Product {
   template <typename T>
   BOUGH_HOST_DEVICE static constexpr T identity() {
@@ -135,8 +143,8 @@ struct Assign {
 /// applies F to it and the values of further operands.
 template <typename F>
 struct FromArgIndex {
-  static constexpr bool takes_edge = true;
-  F function;
+  static constexpr bool takes_edge = true;  ///< it is told the number of the edge
+  F function;                               ///< applied to what is passed on
   template <typename T, typename... Others>
   BOUGH_HOST_DEVICE constexpr T operator()(std::int64_t edge, T gradient, std::int32_t arg_index,
                                            Others... others) const {

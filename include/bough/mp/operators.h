@@ -24,6 +24,7 @@ enum class Strategy : std::uint8_t {
   features,    ///< chunks of rows times blocks of features, for very wide features
 };
 
+/// As JSON and error messages have it: "mul", "sum", "source", "rows".
 std::string_view name_of(BinaryOp op);
 std::string_view name_of(ReduceOp op);
 std::string_view name_of(Target target);

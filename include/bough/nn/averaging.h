@@ -10,6 +10,7 @@ namespace bough::nn {
 /// plain mean of the last N snapshots, as translation models use.
 class ParameterAverage {
  public:
+  /// Starts an average of one kind or the other with no update yet.
   static ParameterAverage exponential(const Module& module, double decay);
   static ParameterAverage last(const Module& module, std::size_t snapshots);
 

@@ -13,8 +13,8 @@ class ParameterAverage;
 
 /// Tensors by name and text by name: what one safetensors file holds.
 struct TensorFile {
-  Module::NamedTensors tensors;
-  std::map<std::string, std::string> metadata;
+  Module::NamedTensors tensors;                 ///< in the order of the file
+  std::map<std::string, std::string> metadata;  ///< free text by name
 };
 
 /// Writes a safetensors file (of every type that tensors have), atomically: a process killed in between leaves
@@ -28,9 +28,9 @@ TensorFile load_tensors(const std::string& path);
 
 /// What a checkpoint holds beside the model; what is null is neither written nor read.
 struct CheckpointParts {
-  Optimizer* optimizer = nullptr;
-  ParameterAverage* average = nullptr;
-  RandomGenerator* generator = nullptr;
+  Optimizer* optimizer = nullptr;        ///< its state
+  ParameterAverage* average = nullptr;   ///< its state
+  RandomGenerator* generator = nullptr;  ///< where its streams stand
   /// Free text, e.g. the configuration as JSON, the step, the position in the data. Written as it is; filled on
   /// loading.
   std::map<std::string, std::string>* metadata = nullptr;

@@ -5,14 +5,15 @@
 
 namespace bough::nn {
 
+/// Options of GatLayer.
 struct GatLayerOptions {
-  std::int64_t in = 0;
+  std::int64_t in = 0;      ///< width of the input
   std::int64_t out = 0;     ///< width of one head
   std::int64_t heads = 1;   ///< at least 1
   bool concatenate = true;  ///< heads side by side; false: their mean, as a last layer has it
-  bool bias = true;
-  double slope = 0.2;  ///< of the leaky relu below zero, at least 0
-  double dropout = 0;  ///< on the attention weights, in training only
+  bool bias = true;         ///< added to the joined heads
+  double slope = 0.2;       ///< of the leaky relu below zero, at least 0
+  double dropout = 0;       ///< on the attention weights, in training only
 };
 
 /// Graph attention network (Velickovic et al., 2018). For each head, with h = x weight^T:
@@ -25,6 +26,7 @@ struct GatLayerOptions {
 /// [nodes, heads, out].
 class GatLayer : public Module {
  public:
+  /// Makes the parameters; ConfigError for widths that make no sense.
   explicit GatLayer(const GatLayerOptions& options);
 
   /// x [num_nodes, in] -> [num_nodes, heads * out], or [num_nodes, out] for the mean.
@@ -32,9 +34,10 @@ class GatLayer : public Module {
   /// For bipartite graphs: [num_src, in], [num_dst, in] -> [num_dst, ...]; one projection serves both.
   Tensor forward(const Graph& graph, const Tensor& sources, const Tensor& destinations) const;
 
-  Linear projection;                               ///< weight [heads * out, in]
-  Tensor source_attention, destination_attention;  ///< [heads, out]
-  Tensor bias;                                     ///< [width of the result], or undefined
+  Linear projection;  ///< weight [heads * out, in]
+  /// [heads, out]
+  Tensor source_attention, destination_attention;
+  Tensor bias;  ///< [width of the result], or undefined
 
  private:
   GatLayerOptions options_;

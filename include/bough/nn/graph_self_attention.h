@@ -9,28 +9,29 @@
 
 namespace bough::nn {
 
+/// Options of GraphSelfAttention.
 struct GraphSelfAttentionOptions {
   /// What scores are divided by: the root of the width of a head, or of the whole model as the paper prints it.
   enum class Scale { head_dim, dim };
 
-  std::int64_t dim = 0;
-  std::int64_t heads = 1;          ///< divides dim
-  std::int64_t num_relations = 0;  ///< rows of the table: at least the graph's edge types; 0 = no table
-  bool ignore_relations = false;   ///< without a table: attend on graphs of several relations as if these were one
-  Scale scale = Scale::head_dim;
-  bool bias = false;                       ///< of the four projections
-  double dropout = 0;                      ///< on the attention weights, in training only
-  double relation_deviation = 0.1;         ///< of the first values of the relation keys
-  double output_gain = 1;                  ///< of the output projection's initialisation
+  std::int64_t dim = 0;             ///< width of the nodes
+  std::int64_t heads = 1;           ///< divides dim
+  std::int64_t num_relations = 0;   ///< rows of the table: at least the graph's edge types; 0 = no table
+  bool ignore_relations = false;    ///< without a table: attend on graphs of several relations as if these were one
+  Scale scale = Scale::head_dim;    ///< what scores are divided by
+  bool bias = false;                ///< of the four projections
+  double dropout = 0;               ///< on the attention weights, in training only
+  double relation_deviation = 0.1;  ///< of the first values of the relation keys
+  double output_gain = 1;           ///< of the output projection's initialisation
   std::optional<SoftSpan> soft_span = {};  ///< each head learns how far it reaches
   double initial_span = 0.25;              ///< share of the largest span where heads start, above 0 and below 1
 };
 
 /// Which of the given rows take part: int32 or int64 lists, undefined = all, in order.
 struct AttentionRows {
-  Tensor sources = {};
-  Tensor destinations = {};
-  Tensor distances = {};  ///< of each edge: what a soft span needs
+  Tensor sources = {};       ///< rows that are attended to
+  Tensor destinations = {};  ///< rows that attend
+  Tensor distances = {};     ///< of each edge: what a soft span needs
 };
 
 /// Graph Self-Attention: every node attends to the sources of its in-edges, with a trained key for each relation that
@@ -42,6 +43,7 @@ struct AttentionRows {
 /// by them alone.
 class GraphSelfAttention : public Module {
  public:
+  /// Makes the parameters; ConfigError unless heads divides dim.
   explicit GraphSelfAttention(const GraphSelfAttentionOptions& options);
 
   /// h [num_nodes, dim] -> [num_nodes, dim]; a row for every node, tokens and others. ConfigError for the graph of an
@@ -69,8 +71,10 @@ class GraphSelfAttention : public Module {
   /// soft span.
   Tensor span_penalty() const;
 
+  /// As given.
   const GraphSelfAttentionOptions& options() const { return options_; }
 
+  /// The four projections.
   Linear query, key, value, output;
   Tensor relation_keys;  ///< [num_relations, dim / heads], or undefined
   Tensor span_logits;    ///< [heads], z = max_span * sigmoid(logit), or undefined

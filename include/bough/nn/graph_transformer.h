@@ -13,23 +13,25 @@
 
 namespace bough::nn {
 
+/// Options of one layer.
 struct GraphTransformerLayerOptions {
-  std::int64_t dim = 0;
-  std::int64_t heads = 1;
+  std::int64_t dim = 0;            ///< width of the nodes
+  std::int64_t heads = 1;          ///< divides dim
   std::int64_t feed_forward = 0;   ///< width of the hidden layer
   std::int64_t num_relations = 0;  ///< as in GraphSelfAttentionOptions; for_graph sets it
   bool ignore_relations = false;   ///< as in GraphSelfAttentionOptions
   /// Normalise what goes into each part instead of each sum. Off, as the paper and torch have it; experiments in JSON
   /// have it on unless they say "norm": "post", because they have a short warm-up, which suffices for pre-norm layers.
   bool pre_norm = false;
-  double norm_epsilon = 1e-5;  ///< added to the variance by every normalisation
-  Activation activation = Activation::relu;
-  bool attention_bias = false;
-  bool feed_forward_bias = true;
-  double dropout = 0;            ///< on the results of attention and feed-forward, and inside the latter
-  double attention_dropout = 0;  ///< on the attention weights
-  GraphSelfAttentionOptions::Scale scale = GraphSelfAttentionOptions::Scale::head_dim;
-  double relation_deviation = 0.1;
+  double norm_epsilon = 1e-5;                ///< added to the variance by every normalisation
+  Activation activation = Activation::relu;  ///< of the feed-forward part
+  bool attention_bias = false;               ///< of the four projections
+  bool feed_forward_bias = true;             ///< of both its layers
+  double dropout = 0;                        ///< on the results of attention and feed-forward, and inside the latter
+  double attention_dropout = 0;              ///< on the attention weights
+  GraphSelfAttentionOptions::Scale scale =
+      GraphSelfAttentionOptions::Scale::head_dim;  ///< as in GraphSelfAttentionOptions
+  double relation_deviation = 0.1;                 ///< of the first values of the relation keys
   double output_gain = 1;  ///< of the last projection of each part; 1 / sqrt(2 layers) keeps deep sums level
   std::optional<SoftSpan> soft_span = {};  ///< of graphs whose heads learn how far they reach; for_graph sets it
   double initial_span = 0.25;              ///< share of the largest span where heads start, above 0 and below 1
@@ -39,6 +41,7 @@ struct GraphTransformerLayerOptions {
 /// Z = H + attention(norm(H)), H' = Z + feed_forward(norm(Z)).
 class GraphTransformerLayer : public Module {
  public:
+  /// Makes the parameters.
   explicit GraphTransformerLayer(const GraphTransformerLayerOptions& options);
 
   // Of the policies, recompute_cheap has an effect here; the others keep everything. A stack checkpoints its layers.
@@ -53,6 +56,7 @@ class GraphTransformerLayer : public Module {
   Tensor forward_around(Tensor read, const Tensor& rows, FunctionRef<Tensor(const Tensor&)> attend,
                         ActivationPolicy policy = ActivationPolicy::save_all) const;
 
+  /// The parts, in the order in which they run; both norms.
   GraphSelfAttention attention;
   FeedForward feed_forward;
   LayerNorm attention_norm, feed_forward_norm;
@@ -64,12 +68,13 @@ class GraphTransformerLayer : public Module {
   bool pre_norm_;
 };
 
+/// Options of GraphTransformer.
 struct GraphTransformerOptions {
-  std::int64_t layers = 1;
-  GraphTransformerLayerOptions layer = {};
+  std::int64_t layers = 1;                  ///< how many
+  GraphTransformerLayerOptions layer = {};  ///< of each layer
   std::int64_t stages = 1;     ///< of the graph: each has its own parameters in every layer; for_graph sets it
   bool trained_start = false;  ///< nodes that are no tokens start from a trained vector instead of zeros
-  ActivationPolicy activations = ActivationPolicy::automatic;
+  ActivationPolicy activations = ActivationPolicy::automatic;  ///< what is kept for backward
 
   /// The options with what the graph decides: relations, stages, soft span.
   ///
@@ -91,9 +96,10 @@ ActivationPolicy activation_policy(const GraphTransformerOptions& options, std::
 
 /// What each layer saw of earlier tokens: one tensor a layer, without gradient.
 struct SegmentMemory {
-  std::vector<Tensor> layers;
+  std::vector<Tensor> layers;  ///< what the next segment reads
 };
 
+/// What a pass may do beside computing.
 struct ForwardOptions {
   /// For graphs that read rows from outside: read from here, and replaced by what the next segment should read. An
   /// empty one fits a graph that reads nothing yet.
@@ -105,6 +111,7 @@ struct ForwardOptions {
 /// A stack of layers over one graph; with pre_norm a last normalisation follows.
 class GraphTransformer : public Module {
  public:
+  /// Makes the parameters.
   explicit GraphTransformer(const GraphTransformerOptions& options);
 
   /// h [num_nodes, dim] -> [num_nodes, dim]; all nodes, tokens and others. ConfigError for a model of several stages
@@ -119,6 +126,7 @@ class GraphTransformer : public Module {
   /// Mean over the layers of GraphSelfAttention::span_penalty.
   Tensor span_penalty() const;
 
+  /// As given; the number of layers; a layer, of several stages one of them.
   const GraphTransformerOptions& options() const { return options_; }
   std::int64_t num_layers() const { return options_.layers; }
   const GraphTransformerLayer& layer(std::int64_t index, std::int64_t stage = 0) const {

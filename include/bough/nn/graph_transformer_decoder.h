@@ -26,6 +26,7 @@ class GraphTransformerDecoderLayer : public Module {
   Tensor forward(const LayerStep& step, const Graph& cross, const Tensor& live, const Tensor& encoded,
                  const Tensor& token_rows, ActivationPolicy policy = ActivationPolicy::save_all) const;
 
+  /// The parts, in the order in which they run, and their norms.
   GraphSelfAttention attention, cross_attention;
   FeedForward feed_forward;
   LayerNorm attention_norm, cross_attention_norm, feed_forward_norm;
@@ -35,10 +36,11 @@ class GraphTransformerDecoderLayer : public Module {
   bool pre_norm_;
 };
 
+/// Options of GraphTransformerDecoder.
 struct GraphTransformerDecoderOptions {
-  std::int64_t layers = 1;
-  GraphTransformerLayerOptions layer = {};
-  std::int64_t num_cross_relations = 0;
+  std::int64_t layers = 1;                                     ///< how many
+  GraphTransformerLayerOptions layer = {};                     ///< of each layer
+  std::int64_t num_cross_relations = 0;                        ///< of the graphs from the encoder
   ActivationPolicy activations = ActivationPolicy::automatic;  ///< automatic means save_all here
 
   /// The options with the relations of both graphs, as GraphTransformerOptions::for_graph. ConfigError for a graph with
@@ -50,6 +52,7 @@ struct GraphTransformerDecoderOptions {
 /// A stack of decoder layers over one pair of graphs; with pre_norm a last normalisation follows.
 class GraphTransformerDecoder : public Module {
  public:
+  /// Makes the parameters.
   explicit GraphTransformerDecoder(const GraphTransformerDecoderOptions& options);
 
   /// As one layer. Causality follows from the graphs: nothing flows where there is no edge.
@@ -59,6 +62,7 @@ class GraphTransformerDecoder : public Module {
   /// the pattern "cross" has it; other nodes start from zeros and read only each other and the tokens.
   Tensor forward(const LayerSchedule& schedule, const Graph& cross, const Tensor& tokens, const Tensor& encoded) const;
 
+  /// The number of layers, and one of them.
   std::int64_t num_layers() const { return static_cast<std::int64_t>(layers_.size()); }
   GraphTransformerDecoderLayer& layer(std::int64_t index) { return *layers_.at(static_cast<std::size_t>(index)); }
 

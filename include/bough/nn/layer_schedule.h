@@ -40,8 +40,9 @@ struct LayerSchedule {
   LayerSchedule to(Device device) const;
 };
 
+/// Options of make_layer_schedule.
 struct LayerScheduleOptions {
-  std::int64_t layers = 1;
+  std::int64_t layers = 1;  ///< of the model
   /// Nodes in the order wanted. None: the tokens, also of a graph with a root. What sums up each sequence, for
   /// classification, is graph.readout.
   IdArray readout = {};

@@ -7,6 +7,7 @@
 
 namespace bough::nn {
 
+/// Options of binary_cross_entropy.
 struct BinaryCrossEntropyOptions {
   Tensor weights = {};                    ///< of the elements, >= 0, the shape of the logits; undefined = 1
   Reduction reduction = Reduction::mean;  ///< mean: divided by the sum of the weights, so weight 0 leaves one out
@@ -28,12 +29,13 @@ enum class Fade {
   one_by_one,  ///< the lowest first: layer i of n, counted from 1, keeps its weight up to i / n of the fading time
 };
 
+/// Options of AuxiliaryLoss.
 struct AuxiliaryLossOptions {
-  std::int64_t layers = 1;  ///< of the model, with the last one, whose loss is the main one
-  std::int64_t steps = 1;   ///< of the training
-  double weight = 1;        ///< of all auxiliary losses together at the first step, shared evenly by the layers
-  double until = 0.5;       ///< share of the steps after which none is left, 0..1
-  Fade fade = Fade::linear;
+  std::int64_t layers = 1;   ///< of the model, with the last one, whose loss is the main one
+  std::int64_t steps = 1;    ///< of the training
+  double weight = 1;         ///< of all auxiliary losses together at the first step, shared evenly by the layers
+  double until = 0.5;        ///< share of the steps after which none is left, 0..1
+  Fade fade = Fade::linear;  ///< how the weight falls
 };
 
 /// Extra losses on the results of intermediate layers: they help a deep model to start and would hold it back later, so

@@ -16,6 +16,7 @@ namespace bough::nn {
 /// ordinary members. It therefore stays where it was made: neither copied nor moved.
 class Module {
  public:
+  /// Tensors with their names.
   using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
 
   virtual ~Module() = default;

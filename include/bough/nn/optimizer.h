@@ -27,6 +27,7 @@ class Optimizer {
   Tensor enqueue_step(double gradient_scale = 1);
   void clear_grad();
 
+  /// For the next step; a schedule sets it.
   double learning_rate() const { return learning_rate_; }
   void set_learning_rate(double rate) { learning_rate_ = rate; }
   /// Number of steps taken.
@@ -38,10 +39,11 @@ class Optimizer {
   void load_state(const Module::NamedTensors& state);
 
  protected:
+  /// A parameter with what the optimizer remembers of it.
   struct Slot {
-    std::string name;
-    Tensor parameter;
-    std::vector<Tensor> state;
+    std::string name;           ///< of the parameter
+    Tensor parameter;           ///< shared with the module
+    std::vector<Tensor> state;  ///< one tensor for each name of state
   };
   /// state_names: one tensor of zeros for each parameter and name.
   Optimizer(Module::NamedTensors parameters, double learning_rate, double clip_norm,
@@ -71,16 +73,19 @@ class Optimizer {
   std::int64_t steps_ = 0;
 };
 
+/// Options of Sgd.
 struct SgdOptions {
-  double learning_rate = 1e-2;
-  double momentum = 0;
-  double weight_decay = 0;
-  bool nesterov = false;
-  double clip_norm = 0;  ///< 0 = no clipping
+  double learning_rate = 1e-2;  ///< how far a step goes
+  double momentum = 0;          ///< share of the velocity that is kept
+  double weight_decay = 0;      ///< pull towards 0
+  bool nesterov = false;        ///< looks ahead by one step
+  double clip_norm = 0;         ///< 0 = no clipping
 };
 
+/// Stochastic gradient descent, with momentum if wished.
 class Sgd : public Optimizer {
  public:
+  /// For the named parameters of a module.
   Sgd(Module::NamedTensors parameters, const SgdOptions& options = {});
 
  private:
@@ -91,22 +96,25 @@ class Sgd : public Optimizer {
   SgdOptions options_;
 };
 
+/// Options of Adam and AdamW.
 struct AdamOptions {
-  double learning_rate = 1e-3;
-  double beta1 = 0.9;
-  double beta2 = 0.999;
-  double epsilon = 1e-8;
-  double weight_decay = 0;
-  double clip_norm = 0;  ///< 0 = no clipping
+  double learning_rate = 1e-3;  ///< how far a step goes
+  double beta1 = 0.9;           ///< of the first moment
+  double beta2 = 0.999;         ///< of the second moment
+  double epsilon = 1e-8;        ///< keeps the divisor above 0
+  double weight_decay = 0;      ///< pull towards 0
+  double clip_norm = 0;         ///< 0 = no clipping
 };
 
 /// Adam; weight decay is added to the gradient.
 class Adam : public Optimizer {
  public:
+  /// For the named parameters of a module.
   Adam(Module::NamedTensors parameters, const AdamOptions& options = {})
       : Adam(std::move(parameters), options, false) {}
 
  protected:
+  /// For AdamW.
   Adam(Module::NamedTensors parameters, const AdamOptions& options, bool decoupled_weight_decay);
 
  private:
@@ -121,6 +129,7 @@ class Adam : public Optimizer {
 /// Adam with decoupled weight decay: parameters shrink by learning_rate * weight_decay a step.
 class AdamW : public Adam {
  public:
+  /// For the named parameters of a module.
   AdamW(Module::NamedTensors parameters, const AdamOptions& options = {.weight_decay = 1e-2})
       : Adam(std::move(parameters), options, true) {}
 };

@@ -18,6 +18,7 @@ Tensor sub(const Tensor& a, const Tensor& b);  ///< keeps nothing for backward
 Tensor mul(const Tensor& a, const Tensor& b);  ///< keeps each operand whose partner wants a gradient
 Tensor div(const Tensor& a, const Tensor& b);  ///< keeps b, and the quotient if b wants a gradient
 
+/// With a number in place of a tensor.
 Tensor add(const Tensor& a, double b);
 Tensor sub(const Tensor& a, double b);
 Tensor sub(double a, const Tensor& b);
@@ -25,6 +26,7 @@ Tensor mul(const Tensor& a, double b);
 Tensor div(const Tensor& a, double b);
 Tensor div(double a, const Tensor& b);
 
+/// The same as operators.
 inline Tensor operator+(const Tensor& a, const Tensor& b) { return add(a, b); }
 inline Tensor operator+(const Tensor& a, double b) { return add(a, b); }
 inline Tensor operator+(double a, const Tensor& b) { return add(b, a); }
@@ -45,10 +47,11 @@ Tensor minimum(const Tensor& a, const Tensor& b);
 Tensor maximum(const Tensor& a, double b);
 Tensor minimum(const Tensor& a, double b);
 
+/// Each element with the other sign; keeps nothing for backward.
 Tensor neg(const Tensor& x);
 inline Tensor operator-(const Tensor& x) { return neg(x); }
 
-/// Functions of one tensor: float32 and float64. Special values as in <cmath>.
+/// Functions of one tensor: float32 and float64. Special values as in `cmath`.
 Tensor abs(const Tensor& x);         ///< gradient 0 at 0; keeps x
 Tensor square(const Tensor& x);      ///< keeps x
 Tensor sqrt(const Tensor& x);        ///< NaN below 0; keeps the result

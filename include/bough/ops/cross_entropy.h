@@ -9,6 +9,7 @@ namespace bough {
 /// What becomes of the losses of single rows.
 enum class Reduction { mean, sum, none };
 
+/// Options of cross_entropy.
 struct CrossEntropyOptions {
   std::int64_t ignore_index = -100;  ///< rows with this target count nowhere: not in the loss, the mean or the gradient
   double label_smoothing = 0;        ///< share of the target that is spread evenly over all classes, 0..1

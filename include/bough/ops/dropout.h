@@ -5,6 +5,7 @@
 
 namespace bough {
 
+/// Options of dropout.
 struct DropoutOptions {
   bool training = true;                  ///< false: x comes back as it is
   RandomGenerator* generator = nullptr;  ///< gives the stream of random numbers; null for the thread's default one

@@ -6,6 +6,7 @@
 
 namespace bough {
 
+/// Options of edge_softmax.
 struct EdgeSoftmaxOptions {
   Target by = Target::destination;  ///< over the in-edges of each destination, or the out-edges of each source
 };

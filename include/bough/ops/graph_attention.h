@@ -19,6 +19,7 @@ enum class AttentionKernel {
               ///< a score far above the others takes part in the softmax also where the edge has weight 0
 };
 
+/// Options of graph_attention.
 struct GraphAttentionOptions {
   Tensor relation_keys = {};         ///< [R, D] shared by the heads or [R, H, D]: added to the keys, by the edge's type
   Tensor relation_values = {};       ///< [R, Dv] or [R, H, Dv]: added to the values
@@ -27,8 +28,8 @@ struct GraphAttentionOptions {
   Tensor edge_weights = {};          ///< [E] or [E, H], >= 0: multiplied in before normalising (adaptive span)
   std::optional<double> scale = {};  ///< of q.(k + relation key); default 1 / sqrt(D), 1 for D = 0
   double dropout = 0;                ///< in [0, 1): share of attention weights set to 0, the others grow to make up
-  RandomGenerator* generator = nullptr;  ///< gives dropout its stream; default: default_generator()
-  AttentionKernel kernel = AttentionKernel::automatic;
+  RandomGenerator* generator = nullptr;                 ///< gives dropout its stream; default: default_generator()
+  AttentionKernel kernel = AttentionKernel::automatic;  ///< by rows, by tiles, or the faster one
   /// False: on a GPU, gradients of k, v and relation tables are added up in one pass by atomic additions, which takes
   /// less memory and traffic; they then differ by rounding from run to run. Changes nothing on the CPU.
   bool deterministic = true;

@@ -6,9 +6,10 @@
 
 namespace bough {
 
+/// Options of gsddmm.
 struct GsddmmOptions {
-  Target lhs = Target::source;
-  Target rhs = Target::destination;
+  Target lhs = Target::source;       ///< where the left operand is
+  Target rhs = Target::destination;  ///< where the right operand is
 };
 
 /// The message of every edge: op(row of lhs, row of rhs), where an operand has one row for each source, destination or

@@ -6,11 +6,12 @@
 
 namespace bough {
 
+/// Options of gspmm.
 struct GspmmOptions {
-  Target lhs = Target::source;
-  Target rhs = Target::edge;
-  double empty_value = 0;  ///< what a destination without in-edges gets
-  Strategy strategy = Strategy::automatic;
+  Target lhs = Target::source;              ///< where the left operand is
+  Target rhs = Target::edge;                ///< where the right operand is
+  double empty_value = 0;                   ///< what a destination without in-edges gets
+  Strategy strategy = Strategy::automatic;  ///< how it is computed; all give the same
 };
 
 /// Messages as in gsddmm, reduced over the in-edges of each destination without ever being stored.

@@ -15,11 +15,13 @@ namespace bough {
 /// for any number of threads: gradients of weight and bias are summed in pieces that depend on the shape only.
 Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double epsilon = 1e-5);
 
+/// Options of add_layer_norm.
 struct AddLayerNormOptions {
   double epsilon = 1e-5;  ///< added to the variance; must be positive
   bool keep_sum = true;   ///< false: only `normalized` is wanted, `sum` stays undefined
 };
 
+/// What add_layer_norm gives.
 struct SumAndNorm {
   Tensor sum;         ///< x + residual
   Tensor normalized;  ///< layer_norm of the sum

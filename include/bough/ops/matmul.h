@@ -6,6 +6,7 @@
 
 namespace bough {
 
+/// Options of matmul.
 struct MatmulOptions {
   bool transpose_a = false;  ///< a is given as [..., K, M]
   bool transpose_b = false;  ///< b is given as [..., N, K]
@@ -48,6 +49,7 @@ enum class Activation { none, relu, gelu };
 /// result's size, made only if backward can come).
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {}, Activation activation = Activation::none);
 
+/// One of the layers of linear_parts.
 struct LinearPart {
   Tensor weight;     ///< [out, in]
   Tensor bias = {};  ///< [out], or undefined

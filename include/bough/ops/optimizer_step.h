@@ -10,6 +10,7 @@ namespace bough {
 /// One parameter with what its update needs; all of one shape, floating type and device. Gradient and state are read
 /// and written element by element, so one call updates all parameters of a model in a single pass over memory.
 struct AdamSlot {
+  /// The parameter, its gradient, and the moving averages of the gradient and of its square.
   Tensor parameter, gradient, first_moment, second_moment;
 };
 
@@ -17,14 +18,14 @@ struct AdamSlot {
 /// g = gradient_scale * gradient. Weight decay adds weight_decay * p to g (Adam), or shrinks p by learning_rate *
 /// weight_decay beforehand (decoupled: AdamW).
 struct AdamStep {
-  double learning_rate = 1e-3;
-  double beta1 = 0.9;
-  double beta2 = 0.999;
-  double epsilon = 1e-8;
-  double weight_decay = 0;
-  bool decoupled_weight_decay = false;
-  double gradient_scale = 1;
-  std::int64_t step = 1;  ///< counts from 1
+  double learning_rate = 1e-3;          ///< how far a step goes
+  double beta1 = 0.9;                   ///< of the first moment
+  double beta2 = 0.999;                 ///< of the second moment
+  double epsilon = 1e-8;                ///< keeps the divisor above 0
+  double weight_decay = 0;              ///< pull towards 0
+  bool decoupled_weight_decay = false;  ///< AdamW
+  double gradient_scale = 1;            ///< clipping and loss scaling
+  std::int64_t step = 1;                ///< counts from 1
 };
 
 /// What of a step the host does not know when it gives it to a GPU, on that GPU: see nn::Optimizer::enqueue_step.
@@ -38,19 +39,22 @@ void adam_update(std::span<AdamSlot> slots, const AdamStep& step, const StepOnDe
 /// The factor of parameters, the learning rate and the factor of the root of second moments, biases corrected.
 std::array<double, 3> changing_numbers_of(const AdamStep& step);
 
+/// One parameter with what its update needs, as AdamSlot.
 struct SgdSlot {
-  Tensor parameter, gradient, velocity;  ///< velocity may be undefined if momentum is 0
+  /// The parameter, its gradient, and the velocity, which may be undefined if momentum is 0.
+  Tensor parameter, gradient, velocity;
 };
 
 /// g = gradient_scale * gradient + weight_decay * p; velocity = momentum * velocity + g;
 /// p -= learning_rate * velocity, or, with nesterov, learning_rate * (g + momentum * velocity).
 struct SgdStep {
-  double learning_rate = 1e-2;
-  double momentum = 0;
-  double weight_decay = 0;
-  bool nesterov = false;
-  double gradient_scale = 1;
+  double learning_rate = 1e-2;  ///< how far a step goes
+  double momentum = 0;          ///< share of the velocity that is kept
+  double weight_decay = 0;      ///< pull towards 0
+  bool nesterov = false;        ///< looks ahead by one step
+  double gradient_scale = 1;    ///< clipping and loss scaling
 };
+/// Updates all parameters; on_device as for adam_update.
 void sgd_update(std::span<SgdSlot> slots, const SgdStep& step, const StepOnDevice& on_device = {});
 /// The learning rate.
 std::array<double, 1> changing_numbers_of(const SgdStep& step);
@@ -62,8 +66,10 @@ double global_norm(std::span<const Tensor> tensors);
 /// The norm of gradient_scale times tensors that are all on one GPU, and gradient_scale as it clips that norm to a
 /// limit (0: none); not a number where the norm is not finite. float64 [] on the GPU, for which the host does not wait.
 struct ClippedNorm {
+  /// Of the gradients; by which they are to be multiplied.
   Tensor norm, scale;
 };
+/// Computes it without waiting for the GPU.
 ClippedNorm clipped_norm(std::span<const Tensor> tensors, double gradient_scale, double limit);
 
 /// Multiplies in place, outside autograd.

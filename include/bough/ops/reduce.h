@@ -10,16 +10,19 @@ namespace bough {
 /// The axes a reduction runs over: one, or several in any order. Negative ones count from the end.
 class Axes {
  public:
+  /// One axis, or several.
   Axes(int axis) : axes_{axis} {}
   Axes(std::initializer_list<int> axes) : axes_(axes) {}
   Axes(std::vector<int> axes) : axes_(std::move(axes)) {}
 
+  /// As they were given.
   const std::vector<int>& list() const { return axes_; }
 
  private:
   std::vector<int> axes_;
 };
 
+/// Of reductions over axes.
 struct ReduceOptions {
   bool keepdim = false;  ///< keep reduced axes, with extent 1
 };
@@ -34,6 +37,7 @@ struct ReduceOptions {
 /// O(elements), at the speed of memory.
 
 Tensor sum(const Tensor& x);  ///< keeps nothing for backward
+/// Over some axes.
 Tensor sum(const Tensor& x, const Axes& axes, const ReduceOptions& options = {});
 /// float32 and float64 only.
 Tensor mean(const Tensor& x);

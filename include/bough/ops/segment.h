@@ -5,6 +5,7 @@
 
 namespace bough {
 
+/// Options of segment_reduce.
 struct SegmentReduceOptions {
   double empty_value = 0;  ///< what a segment without rows gets
 };

@@ -13,15 +13,18 @@
 
 namespace bough {
 
-enum class RunStatus { running, done, failed };  ///< running: stopped before its end, and saved
+/// How a run stands; `running` is one that was stopped before its end, and saved.
+enum class RunStatus { running, done, failed };
+/// "running", "done", "failed".
 const char* to_string(RunStatus status);
 
 /// One run of an experiment, after it has ended.
 struct RunOutcome {
-  std::string name;  ///< by what differs from the others: "bpt-k4-seed1"
-  RunStatus status = RunStatus::running;
-  std::string error = {};  ///< why it failed
-  double attention_degree = 0;
+  std::string name;                       ///< by what differs from the others: "bpt-k4-seed1"
+  RunStatus status = RunStatus::running;  ///< how it ended
+  std::string error = {};                 ///< why it failed
+  double attention_degree = 0;            ///< mean number of nodes a token attends to
+  /// Edges of the graph of one sequence, trained numbers, steps made.
   std::int64_t num_edges = 0, parameters = 0, steps = 0;
   /// Numbers by name ("bpc", "valid_bpc") of the parameters that were best on the validation data, at best_step, and of
   /// those after the last step. Empty unless the run is done.
@@ -33,30 +36,33 @@ struct RunOutcome {
 
 /// What is known of a run before it starts, or why it cannot.
 struct RunEstimate {
-  std::string name;
-  std::string error = {};
-  double attention_degree = 0;
+  std::string name;             ///< as RunOutcome::name
+  std::string error = {};       ///< why it cannot start
+  double attention_degree = 0;  ///< mean number of nodes a token attends to
+  /// Of the graph of one sequence; its tokens; trained numbers of the model.
   std::int64_t num_nodes = 0, num_edges = 0, length = 0, parameters = 0;
   std::int64_t memory_bytes = 0;  ///< at the peak, about
   double seconds = 0;             ///< on one core, about
 };
 
+/// What an experiment will do.
 struct ExperimentPlan {
-  std::string name;    ///< of the experiment
-  std::string metric;  ///< what decides, by name: "bpc"
-  std::vector<RunEstimate> runs;
-  int jobs = 1;        ///< runs side by side
-  double seconds = 0;  ///< of all runs, about
+  std::string name;               ///< of the experiment
+  std::string metric;             ///< what decides, by name: "bpc"
+  std::vector<RunEstimate> runs;  ///< in the order in which they start
+  int jobs = 1;                   ///< runs side by side
+  double seconds = 0;             ///< of all runs, about
 };
 
 /// How far a run is.
 struct RunProgress {
+  /// Steps made, and steps in all.
   std::int64_t step = 0, steps = 0;
   double loss = 0;                                           ///< mean since the last time it was told
   double metric = std::numeric_limits<double>::quiet_NaN();  ///< on the validation data; NaN before the first time
-  double tokens_per_second = 0;
-  std::int64_t memory_bytes = 0;
-  double seconds_left = 0;
+  double tokens_per_second = 0;                              ///< in training
+  std::int64_t memory_bytes = 0;                             ///< at the peak so far
+  double seconds_left = 0;                                   ///< until its end, about
 };
 
 /// Callbacks for progress and results. Every call comes from the thread that called run_experiment.
@@ -73,13 +79,14 @@ class RunObserver {
   virtual bool should_stop() { return false; }
 };
 
+/// How run_experiment runs.
 struct RunOptions {
-  /// results.json, experiment.json and runs/<name>/ (log and checkpoints) go there. Empty: nothing is left on the disk.
+  /// results.json, experiment.json and runs/NAME/ (log and checkpoints) go there. Empty: nothing is left on the disk.
   std::string folder = {};
   std::vector<std::string> data_folders = {};  ///< where relative paths of data files are looked up, in this order
   std::vector<std::string> overrides = {};     ///< "train.steps=50", as --set of the command line
   std::vector<std::string> plugins = {};       ///< shared libraries with further patterns
-  Device device = Device::cpu();
+  Device device = Device::cpu();               ///< where models train
   /// Unfinished runs in the folder go on from their checkpoints. How often they are logged and saved may have changed,
   /// and the number of steps too where the steps before do not depend on it: with a constant or noam schedule.
   bool resume = false;
@@ -89,15 +96,16 @@ struct RunOptions {
   int jobs = 1;
   /// A program that trains one run when its only argument is run-worker, as `bough` does.
   std::string worker_program = {};
-  bool handle_signals = false;  ///< the first SIGINT or SIGTERM saves the runs under way and ends
-  std::string command = {};     ///< how to repeat it, for reports
-  RunObserver* observer = nullptr;
+  bool handle_signals = false;      ///< the first SIGINT or SIGTERM saves the runs under way and ends
+  std::string command = {};         ///< how to repeat it, for reports
+  RunObserver* observer = nullptr;  ///< told of progress, if there is one
 };
 
+/// What run_experiment returns.
 struct ExperimentResults {
-  std::vector<RunOutcome> runs;
-  int failed = 0;            ///< runs that failed in this call
-  bool interrupted = false;  ///< stopped by the observer or a signal
+  std::vector<RunOutcome> runs;  ///< those of the folder that were done before included
+  int failed = 0;                ///< runs that failed in this call
+  bool interrupted = false;      ///< stopped by the observer or a signal
   /// Everything, with learning curves and configurations: the contents of results.json.
   std::shared_ptr<const nlohmann::json> document = {};
 };

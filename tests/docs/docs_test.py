@@ -1,0 +1,72 @@
+"""Pages of docs/ are what the program says, and comments reach the declarations they stand for. BOUGH is the program."""
+import importlib.machinery
+import importlib.util
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.dont_write_bytecode = True
+
+
+def bough(*arguments):
+    return subprocess.run([os.environ["BOUGH"], *arguments], check=True, capture_output=True, text=True).stdout
+
+
+def tools_docs():
+    loader = importlib.machinery.SourceFileLoader("tools_docs", str(ROOT / "tools/docs"))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("tools_docs", loader))
+    loader.exec_module(module)
+    return module
+
+
+class Docs(unittest.TestCase):
+    def test_the_keys_of_experiments_are_those_of_the_program(self):
+        # Mended by: bough run --keys > docs/experiments.md
+        self.assertEqual((ROOT / "docs/experiments.md").read_text(), bough("run", "--keys"))
+
+    def test_the_keys_are_all_that_the_schema_has(self):
+        def names(schema):
+            for name, inside in schema.get("properties", {}).items():
+                yield name
+                yield from names(inside)
+            for part in ("oneOf", "anyOf", "allOf"):
+                for inside in schema.get(part, []):
+                    yield from names(inside)
+
+        page = bough("run", "--keys")
+        for name in set(names(json.loads(bough("run", "--schema")))):
+            self.assertRegex(page, rf'`([\w.]+\.)?{name.replace("$", "[$]")}`|"{name}"')
+
+    def test_every_pattern_has_a_page_and_no_page_lacks_a_pattern(self):
+        patterns = [entry["name"] for entry in json.loads(bough("generators", "--json"))]
+        self.assertEqual(sorted(path.stem for path in (ROOT / "docs/patterns").glob("*.md")), sorted(patterns))
+        pages = tools_docs().pattern_pages
+        for name in patterns:
+            example, _, _ = pages.text_of(ROOT / "docs/patterns", name)
+            self.assertEqual(example["kind"], name)
+
+    def test_the_gallery_shows_every_example(self):
+        gallery = (ROOT / "docs/gallery.md").read_text()
+        for example in (ROOT / "tools/examples").rglob("*.c*"):
+            if example.suffix in (".cpp", ".cu"):
+                self.assertIn(f"(../{example.relative_to(ROOT)})", gallery)
+
+    def test_a_comment_stands_for_declarations_up_to_a_blank_line(self):
+        header = "/// Both.\nint a();\nint b();\n\nint c();\n"
+        marked = tools_docs().with_groups(header).splitlines()
+        self.assertEqual(len(marked), 5)
+        self.assertIn("@{", marked[0])
+        self.assertIn("@}", marked[3])
+        self.assertNotIn("@", marked[4])
+
+    def test_a_comment_of_one_declaration_stays_as_it_is(self):
+        header = "\n/// One.\nint a(int x = 0,\n      int y = 0);\n/// Two.\nstruct B {\n  int c;  ///< c\n};\n"
+        self.assertEqual(tools_docs().with_groups(header), "/** @file */ " + header)
+
+
+if __name__ == "__main__":
+    unittest.main()

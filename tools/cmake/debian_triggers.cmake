@@ -1,0 +1,15 @@
+# CPack runs this over the packages that it made. It has scripts call ldconfig after installing libraries; Debian has
+# packages ask for that with a trigger instead, so the package of the libraries is packed once more with one.
+foreach(package ${CPACK_PACKAGE_FILES})
+  cmake_path(GET package FILENAME name)
+  if(NOT name MATCHES "^${CPACK_DEBIAN_RUNTIME_PACKAGE_NAME}_")
+    continue()
+  endif()
+  set(unpacked ${CPACK_TEMPORARY_DIRECTORY}/${name}.unpacked)
+  execute_process(COMMAND dpkg-deb --raw-extract ${package} ${unpacked} COMMAND_ERROR_IS_FATAL ANY)
+  file(REMOVE ${unpacked}/DEBIAN/postinst ${unpacked}/DEBIAN/postrm)
+  file(WRITE ${unpacked}/DEBIAN/triggers "activate-noawait ldconfig\n")
+  file(CHMOD ${unpacked}/DEBIAN/triggers PERMISSIONS OWNER_READ OWNER_WRITE GROUP_READ WORLD_READ)
+  execute_process(COMMAND dpkg-deb --root-owner-group --build ${unpacked} ${package} OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
+  file(REMOVE_RECURSE ${unpacked})
+endforeach()
