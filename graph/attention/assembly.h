@@ -15,6 +15,9 @@ namespace bough {
 /// there), sorted by destination, then source. Errors as AttentionGraphBuilder::build.
 Graph assemble_graph(const AttentionGraph& nodes, bool bipartite, std::int64_t num_relations, const InEdgeRule& rule);
 
+/// Edges that `rule` gives nodes 0 .. num_nodes-1, without making them.
+std::int64_t count_in_edges(std::int64_t num_nodes, const InEdgeRule& rule);
+
 /// A graph whose rows take part in a merge, and how its node and relation ids are rewritten.
 struct RowSource {
   explicit RowSource(Graph from) : graph(std::move(from)) {}
