@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <map>
 #include <set>
 
 #include "bough/core/errors.h"
@@ -144,16 +145,41 @@ json config_of(const Settings& all) {
           {"train", training::with_default_steps(all.json("train"))}};
 }
 
+/// Solves the "degree" of graphs, each once: runs differ in seeds and models too.
+class DegreeChoices {
+ public:
+  std::optional<DegreeChoice> choose(json& graph, const BuildOptions& options) {
+    const auto [entry, added] = solved_.try_emplace({graph.dump(), options.length});
+    if (added) {
+      json specification = graph;
+      entry->second.choice = choose_degree(specification, options);
+      entry->second.graph = std::move(specification);
+    }
+    graph = entry->second.graph;
+    return entry->second.choice;
+  }
+
+ private:
+  struct Solved {
+    json graph;
+    std::optional<DegreeChoice> choice;
+  };
+  std::map<std::pair<std::string, std::int64_t>, Solved> solved_;
+};
+
 PlannedRun check_run(const ParameterTable& table, const tasks::Task& task, const json& source,
-                     const ExperimentOptions& options) {
+                     const ExperimentOptions& options, DegreeChoices& choices) {
   json own = source;
   own.erase("sweep");
   if (own.contains("graph") && own["graph"].is_string()) own["graph"] = {{"kind", own["graph"]}};
   const Settings all = table.read("experiment", own);
+  json config = config_of(all);
+  const auto choice = choices.choose(config["graph"], task.graph_options(all.object("task")));
   PlannedRun run{.name = {},
-                 .config = config_of(all),
+                 .config = config,
                  .settings = {},
-                 .checked = settings_of(config_of(all), options.data_folders, options.device)};
+                 .checked = settings_of(config, options.data_folders, options.device),
+                 .choice = choice};
   training::check_training(run.checked.train);
   task.check(run.checked);
   return run;
@@ -276,11 +302,17 @@ Experiment read_experiment(json source, const ExperimentOptions& options) {
 
   Experiment experiment{.name = {}, .description = {}, .source = source, .task = &task, .runs = {}, .plugins = plugins};
   std::set<std::string> names;
+  DegreeChoices choices;
+  std::map<std::string, std::string> solved;  // configuration -> run
   for (json& settings : combinations(axes)) {
     json own = source;
     for (const auto& [path, value] : settings.items()) set_value(own, path, value);
-    PlannedRun run = check_run(table, task, own, options);
+    PlannedRun run = check_run(table, task, own, options, choices);
     run.name = name_of(axes, settings, run.config["graph"]);
+    if (const auto [same, added] = solved.emplace(run.config.dump(), run.name); !added && run.choice) {
+      throw ConfigError("sweep", fmt::format("the runs '{}' and '{}' would be the same: {}", same->second, run.name,
+                                             to_string(*run.choice)));
+    }
     run.settings = std::move(settings);
     if (!names.insert(run.name).second) {
       throw ConfigError("sweep", fmt::format("two runs would be called '{}'; is a value given twice?", run.name));

@@ -70,6 +70,9 @@ ordered_json to_json(const RunResult& result) {
                 {"steps", result.steps_done},
                 {"settings", result.settings},
                 {"config", result.config}});
+  if (result.choice) {
+    entry["chosen"] = {{"wanted_degree", result.choice->wanted}, {"parameters", result.choice->parameters}};
+  }
   entry["curve"] = ordered_json::array();
   for (const CurvePoint& point : result.curve) entry["curve"].push_back(to_json(point));
   return entry;
@@ -87,6 +90,7 @@ RunResult run_result_from(const json& entry) {
                                .num_edges = entry.at("num_edges"),
                                .length = entry.at("length"),
                                .parameters = entry.at("parameters")},
+                     .choice = {},
                      .steps_done = entry.at("steps"),
                      .metrics = object_in(entry, "metrics"),
                      .best_step = {},
@@ -95,6 +99,11 @@ RunResult run_result_from(const json& entry) {
                      .train_seconds = entry.at("train_seconds"),
                      .tokens_per_second = entry.at("tokens_per_second"),
                      .peak_memory_bytes = entry.at("peak_memory_bytes")};
+    if (const auto chosen = entry.find("chosen"); chosen != entry.end()) {
+      result.choice = {.wanted = chosen->at("wanted_degree"),
+                       .parameters = chosen->at("parameters"),
+                       .degree = result.facts.attention_degree};
+    }
     // Results of earlier versions have neither.
     if (const json best = entry.value("best_step", json()); !best.is_null())
       result.best_step = best.get<std::int64_t>();

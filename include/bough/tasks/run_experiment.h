@@ -34,6 +34,8 @@ struct RunOutcome {
 /// What is known of a run before it starts, or why it cannot.
 struct RunEstimate {
   std::string name;
+  /// Which parameter was chosen for a graph that asks for a "degree", as a sentence; empty: it does not ask.
+  std::string choice = {};
   std::string error = {};
   double attention_degree = 0;
   std::int64_t num_nodes = 0, num_edges = 0, length = 0, parameters = 0;

@@ -144,7 +144,7 @@ TEST(ChooseDegree, RefusesWhatCannotBeMeant) {
   EXPECT_THAT(error_of({{"kind", "window"}, {"width", 3}, {"degree", 14}}), HasSubstr("both given"));
   EXPECT_THAT(error_of({{"kind", "window"}, {"degree", "14"}}), HasSubstr("a number above 0, not \"14\""));
   EXPECT_THAT(error_of({{"kind", "window"}, {"degree", 0}}), HasSubstr("above 0"));
-  EXPECT_THAT(error_of({{"kind", "windwo"}, {"degree", 5}}), HasSubstr("did you mean \"window\""));
+  EXPECT_THAT(error_of({{"kind", "windov"}, {"degree", 5}}), HasSubstr("did you mean \"window\""));
   EXPECT_THAT(error_of({{"kind", "window"}, {"wide", 1}, {"degree", 14}}), HasSubstr("wide"));
   const auto made = [](const json& specification) { generators().make(specification); };
   EXPECT_THROW(made({{"kind", "window"}, {"degree", 14}}), ConfigError);
