@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <set>
 
 #include "bough/core/errors.h"
 #include "bough/core/json.h"
@@ -22,6 +23,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// What "degree" of the graphs has become, one line for each graph.
+void print_choices(const ExperimentPlan& plan, std::FILE* file) {
+  std::set<std::string> printed;
+  for (const RunEstimate& run : plan.runs) {
+    if (!run.choice.empty() && printed.insert(run.choice).second) fmt::print(file, "{}\n", run.choice);
+  }
+}
+
 void print_plan(const ExperimentPlan& plan) {
   fmt::print("{}: {} run{}, {} side by side, about {} in all\n\n", plan.name, plan.runs.size(),
              plan.runs.size() == 1 ? "" : "s", plan.jobs, seconds_in_words(plan.seconds));
@@ -39,6 +48,7 @@ void print_plan(const ExperimentPlan& plan) {
                seconds_in_words(run.seconds));
   }
   fmt::print("\nMemory and time are estimates.\n");
+  print_choices(plan, stdout);
   const auto free_bytes = available_memory();
   const auto too_large = std::ranges::count_if(
       plan.runs, [&](const RunEstimate& run) { return free_bytes && run.memory_bytes > *free_bytes; });
@@ -60,6 +70,7 @@ class ProgressPrinter : public RunObserver {
     if (std::ranges::none_of(plan.runs, can_start)) return;
     fmt::print(stderr, "{}: {} run{}, {} side by side, about {}; results go to {}\n", plan.name, plan.runs.size(),
                plan.runs.size() == 1 ? "" : "s", plan.jobs, seconds_in_words(plan.seconds), folder_);
+    print_choices(plan, stderr);
   }
 
   void on_progress(const std::string& run, const RunProgress& now) override {
@@ -91,14 +102,6 @@ class ProgressPrinter : public RunObserver {
   ExperimentPlan plan_;
   ProgressLines lines_;
 };
-
-/// results/<name>, or the first of results/<name>-2, -3, ... that is not there yet.
-std::string new_folder(const std::string& name) {
-  const std::string first = (fs::path("results") / name).string();
-  std::string folder = first;
-  for (int number = 2; fs::exists(folder); ++number) folder = fmt::format("{}-{}", first, number);
-  return folder;
-}
 
 std::string shell_quoted(const std::string& text) {
   const bool plain = !text.empty() && text.find_first_not_of(
@@ -147,6 +150,13 @@ void allow_tf32(const RunCommand& given) {
 
 }  // namespace
 
+std::string new_results_folder(const std::string& name) {
+  const std::string first = (fs::path("results") / name).string();
+  std::string folder = first;
+  for (int number = 2; fs::exists(folder); ++number) folder = fmt::format("{}-{}", first, number);
+  return folder;
+}
+
 void run_experiment(RunCommand command) {
   for (const std::string& library : command.plugins) load_plugin(library);
   if (command.schema) {
@@ -162,7 +172,7 @@ void run_experiment(RunCommand command) {
   allow_tf32(command);
   const nlohmann::json experiment =
       command.file.empty() ? runner::default_experiment() : json_from_argument(command.file, "experiment");
-  if (command.out.empty()) command.out = new_folder(runner::experiment_name(experiment, command.overrides));
+  if (command.out.empty()) command.out = new_results_folder(runner::experiment_name(experiment, command.overrides));
 
   ProgressPrinter printer(command.out, command.dry_run);
   const ExperimentResults results =
