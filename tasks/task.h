@@ -9,6 +9,7 @@
 
 #include "bough/core/config.h"
 #include "bough/core/device.h"
+#include "bough/graph/graph_generator.h"
 #include "bough/nn/module.h"
 
 /// What the runner asks of a task. A task is one folder (reader, batcher, model assembly, metric) behind this
@@ -110,6 +111,8 @@ class Task {
   virtual std::vector<Parameter> train_parameters() const { return {}; }
   /// Objects among task_parameters() whose keys depend on their "kind", by name.
   virtual std::map<std::string, std::vector<ObjectKind>> object_kinds() const { return {}; }
+  /// What graphs are built for: the length and causality at which a graph's wanted "degree" is solved.
+  virtual BuildOptions graph_options(const Settings& task) const = 0;
   /// ConfigError for what the tables cannot tell. Reads no files.
   virtual void check(const RunSettings& settings) const = 0;
   /// Why another number of steps would change the steps before its end too, as the end of a sentence; empty if it would

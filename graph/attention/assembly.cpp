@@ -196,6 +196,19 @@ Graph assemble_graph(const AttentionGraph& nodes, bool bipartite, std::int64_t n
                            {.num_nodes = num_nodes, .edge_types = std::move(types), .num_edge_types = num_relations});
 }
 
+std::int64_t count_in_edges(std::int64_t num_nodes, const InEdgeRule& rule) {
+  std::atomic<std::int64_t> total = 0;
+  parallel_chunks(num_nodes, count_chunk, [&](std::int64_t begin, std::int64_t end) {
+    std::int64_t sum = 0;
+    for (std::int64_t node = begin; node < end; ++node) {
+      const auto id = static_cast<std::int32_t>(node);
+      sum += RowWriter::count(id, [&](InEdges& in) { rule(id, in); });
+    }
+    total += sum;
+  });
+  return total;
+}
+
 InEdgeRule merge_rows(std::vector<RowSource> graphs) {
   const auto shared = std::make_shared<const std::vector<RowSource>>(std::move(graphs));
   std::vector<CscView> views;

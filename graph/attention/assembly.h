@@ -19,6 +19,9 @@ Graph assemble_graph(const AttentionGraph& nodes, bool bipartite, std::int64_t n
 /// others see it: all handles share what the first call finds.
 void record_form(const AttentionGraph& graph);
 
+/// Edges that `rule` gives nodes 0 .. num_nodes-1, without making them.
+std::int64_t count_in_edges(std::int64_t num_nodes, const InEdgeRule& rule);
+
 /// A graph whose rows take part in a merge, and how its node and relation ids are rewritten.
 struct RowSource {
   explicit RowSource(Graph from) : graph(std::move(from)) {}

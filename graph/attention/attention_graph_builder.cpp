@@ -155,9 +155,10 @@ void AttentionGraphBuilder::set_readout(std::vector<std::int32_t> nodes) {
   graph_.readout = std::move(nodes);
 }
 
-Graph AttentionGraphBuilder::assemble(Part& part) const {
+/// All edges of a part, which must outlive the rule.
+InEdgeRule AttentionGraphBuilder::rule_of(Part& part) {
   std::ranges::stable_sort(part.runs, {}, &EdgeRun::destination);
-  return assemble_graph(graph_, bipartite_, num_relations_, [&part](std::int32_t node, InEdges& in) {
+  return [&part](std::int32_t node, InEdges& in) {
     for (const Rule& rule : part.rules) {
       if (node >= rule.begin && node < rule.end) rule.emit(node, in);
     }
@@ -165,7 +166,22 @@ Graph AttentionGraphBuilder::assemble(Part& part) const {
     for (const EdgeRun& run : std::ranges::equal_range(part.runs, node, {}, &EdgeRun::destination)) {
       in.add_interval(run.begin, run.end, run.relation);
     }
-  });
+  };
+}
+
+double AttentionGraphBuilder::attention_degree() const {
+  if (division_ == Division::stages) {
+    AttentionGraphBuilder copy = *this;
+    return bough::attention_degree(copy.build());
+  }
+  double edges = 0;
+  std::vector<Part> parts = parts_;
+  for (Part& part : parts) edges += static_cast<double>(count_in_edges(length_, rule_of(part)));
+  return edges / static_cast<double>(parts.size()) / length_;
+}
+
+Graph AttentionGraphBuilder::assemble(Part& part) const {
+  return assemble_graph(graph_, bipartite_, num_relations_, rule_of(part));
 }
 
 void AttentionGraphBuilder::assemble_all(AttentionGraph& result) {

@@ -4,23 +4,25 @@
 namespace bough {
 namespace {
 
-class AdaptiveSpan final : public GraphGenerator {
+class AdaptiveSpan final : public RulePattern {
  public:
   static GeneratorDescription description() {
     return {.name = "adaptive_span",
             .summary = "a window whose reach each head learns (Adaptive Span)",
-            .parameters = {
-                integer_parameter("max_span", "farthest token on each side",
-                                  {.initial = 256, .smallest = 0, .largest = 1 << 20}),
-                integer_parameter("ramp", "tokens over which the weight falls to zero",
-                                  {.initial = 32, .smallest = 1, .largest = 1 << 20}),
-            }};
+            .parameters =
+                {
+                    integer_parameter("max_span", "farthest token on each side",
+                                      {.initial = 256, .smallest = 0, .largest = 1 << 20}),
+                    integer_parameter("ramp", "tokens over which the weight falls to zero",
+                                      {.initial = 32, .smallest = 1, .largest = 1 << 20}),
+                },
+            .degree = {.parameter = "max_span"}};
   }
 
   explicit AdaptiveSpan(const Settings& settings)
       : span_{.max_span = settings.integer("max_span"), .ramp = settings.integer("ramp")} {}
 
-  AttentionGraph build(const BuildOptions& options) const override {
+  AttentionGraphBuilder prepare(const BuildOptions& options) const override {
     AttentionGraphBuilder builder(options);
     const DistanceRelations relations = relations_for(options.length);
     builder.add_relations(relations.count(), DistanceRelations::name);
@@ -30,7 +32,7 @@ class AdaptiveSpan final : public GraphGenerator {
       relations.add_interval(in, token, std::max<std::int64_t>(0, token - reach), end);
     });
     builder.set_soft_span(span_);
-    return builder.build();
+    return builder;
   }
 
   std::int64_t num_relations(std::int64_t max_length) const override { return relations_for(max_length).count(); }

@@ -6,21 +6,23 @@
 namespace bough {
 namespace {
 
-class BigBird final : public GraphGenerator {
+class BigBird final : public RulePattern {
  public:
   static GeneratorDescription description() {
-    return {
-        .name = "bigbird",
-        .summary = "a window, global tokens at the start, and random tokens",
-        .parameters = {
-            integer_parameter("width", "tokens attended to on each side",
-                              {.initial = 32, .smallest = 0, .largest = 1 << 20}),
-            integer_parameter("global", "how many of the first tokens see and are seen by all",
-                              {.initial = 2, .smallest = 0, .largest = 1 << 20}),
-            integer_parameter("random", "further tokens chosen at random for each token",
-                              {.initial = 8, .smallest = 0, .largest = 4096}),
-            integer_parameter("seed", "of the choice; the same seed gives the same graph everywhere", {.initial = 1}),
-        }};
+    return {.name = "bigbird",
+            .summary = "a window, global tokens at the start, and random tokens",
+            .parameters =
+                {
+                    integer_parameter("width", "tokens attended to on each side",
+                                      {.initial = 32, .smallest = 0, .largest = 1 << 20}),
+                    integer_parameter("global", "how many of the first tokens see and are seen by all",
+                                      {.initial = 2, .smallest = 0, .largest = 1 << 20}),
+                    integer_parameter("random", "further tokens chosen at random for each token",
+                                      {.initial = 8, .smallest = 0, .largest = 4096}),
+                    integer_parameter("seed", "of the choice; the same seed gives the same graph everywhere",
+                                      {.initial = 1}),
+                },
+            .degree = {.parameter = "width"}};
   }
 
   explicit BigBird(const Settings& settings)
@@ -29,7 +31,7 @@ class BigBird final : public GraphGenerator {
         random_(settings.integer("random")),
         seed_(static_cast<std::uint64_t>(settings.integer("seed"))) {}
 
-  AttentionGraph build(const BuildOptions& options) const override {
+  AttentionGraphBuilder prepare(const BuildOptions& options) const override {
     AttentionGraphBuilder builder(options);
     // An edge is "self", or from a global token, or into one, or in the window, or random: the first that fits.
     const std::int32_t from_global = builder.add_relation("from global");
@@ -60,7 +62,7 @@ class BigBird final : public GraphGenerator {
           near.add_interval(in, token, window_begin, window_end);
           for (; i < chosen.size(); ++i) in.add(static_cast<std::int32_t>(window_end + chosen[i] - before), by_chance);
         });
-    return builder.build();
+    return builder;
   }
 
   std::int64_t num_relations(std::int64_t max_length) const override { return 3 + near_for(max_length).count(); }

@@ -4,18 +4,19 @@
 namespace bough {
 namespace {
 
-class Blocks final : public GraphGenerator {
+class Blocks final : public RulePattern {
  public:
   static GeneratorDescription description() {
     return {.name = "blocks",
             .summary = "tokens of the same block only (local attention of T-DMCA)",
-            .parameters = {
-                integer_parameter("size", "tokens of a block", {.initial = 64, .smallest = 1, .largest = 1 << 20})}};
+            .parameters = {integer_parameter("size", "tokens of a block",
+                                             {.initial = 64, .smallest = 1, .largest = 1 << 20})},
+            .degree = {.parameter = "size"}};
   }
 
   explicit Blocks(const Settings& settings) : size_(settings.integer("size")) {}
 
-  AttentionGraph build(const BuildOptions& options) const override {
+  AttentionGraphBuilder prepare(const BuildOptions& options) const override {
     AttentionGraphBuilder builder(options);
     const DistanceRelations relations = relations_for(options.length);
     builder.add_relations(relations.count(), DistanceRelations::name);
@@ -24,7 +25,7 @@ class Blocks final : public GraphGenerator {
       const std::int64_t begin = token / size * size;
       relations.add_interval(in, token, begin, causal ? token + 1 : std::min(length, begin + size));
     });
-    return builder.build();
+    return builder;
   }
 
   std::int64_t num_relations(std::int64_t max_length) const override { return relations_for(max_length).count(); }

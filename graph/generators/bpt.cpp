@@ -4,12 +4,14 @@
 namespace bough {
 namespace {
 
-class BinaryPartition final : public GraphGenerator {
+class BinaryPartition final : public RulePattern {
  public:
   static GeneratorDescription description() {
-    return {.name = "bpt",
-            .summary = "binary partition tree: near tokens one by one, far ones as ever larger spans (BP-Transformer)",
-            .parameters = {
+    return {
+        .name = "bpt",
+        .summary = "binary partition tree: near tokens one by one, far ones as ever larger spans (BP-Transformer)",
+        .parameters =
+            {
                 integer_parameter("k", "nodes of each level that a token attends to on each side",
                                   {.initial = 4, .smallest = 1, .largest = 65536}),
                 choice_parameter("alignment",
@@ -17,7 +19,8 @@ class BinaryPartition final : public GraphGenerator {
                                  "level's first place",
                                  {"pair", "slot"}),
                 integer_parameter("clip_levels", "levels above this one share its relations", {.largest = 64}),
-            }};
+            },
+        .degree = {.parameter = "k"}};
   }
 
   explicit BinaryPartition(const Settings& settings)
@@ -26,8 +29,8 @@ class BinaryPartition final : public GraphGenerator {
                  .alignment = settings.string("alignment") == "slot" ? Alignment::slot : Alignment::pair,
                  .clip_levels = settings.optional_integer("clip_levels")} {}
 
-  AttentionGraph build(const BuildOptions& options) const override {
-    return build_partition_graph("bpt", options_, options);
+  AttentionGraphBuilder prepare(const BuildOptions& options) const override {
+    return prepare_partition_graph("bpt", options_, options);
   }
 
   std::int64_t num_relations(std::int64_t max_length) const override {

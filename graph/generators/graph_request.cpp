@@ -31,6 +31,12 @@ GraphRequest read_graph_request(const json& specification, const GeneratorRegist
     }
   }
   GraphRequest request;
+  // A search for the degree needs length and causality, which come before the generator then.
+  if (parameters.contains("degree")) {
+    const Settings settings = options.read("graph", building);
+    request.choice = choose_degree(
+        parameters, {.length = settings.integer("length"), .causal = settings.boolean("causal")}, registry);
+  }
   request.generator = registry.make(parameters);
   const std::optional<std::int64_t> only = request.generator->fixed_length();
   if (only && !building.contains("length")) building["length"] = *only;

@@ -6,22 +6,24 @@
 namespace bough {
 namespace {
 
-class Hierarchical final : public GraphGenerator {
+class Hierarchical final : public RulePattern {
  public:
   static GeneratorDescription description() {
-    return {
-        .name = "hierarchical",
-        .summary = "tokens within their block, a node for each block, blocks among each other (HAN, Bi-BloSAN)",
-        .parameters = {
-            integer_parameter("size", "tokens of a block", {.initial = 16, .smallest = 1, .largest = 1 << 20}),
-            boolean_parameter("feedback", "tokens also attend to the nodes of all blocks (causal: of earlier ones)"),
-        }};
+    return {.name = "hierarchical",
+            .summary = "tokens within their block, a node for each block, blocks among each other (HAN, Bi-BloSAN)",
+            .parameters =
+                {
+                    integer_parameter("size", "tokens of a block", {.initial = 16, .smallest = 1, .largest = 1 << 20}),
+                    boolean_parameter("feedback",
+                                      "tokens also attend to the nodes of all blocks (causal: of earlier ones)"),
+                },
+            .degree = {.parameter = "size"}};
   }
 
   explicit Hierarchical(const Settings& settings)
       : size_(settings.integer("size")), feedback_(settings.boolean("feedback")), inside_{size_ - 1} {}
 
-  AttentionGraph build(const BuildOptions& options) const override {
+  AttentionGraphBuilder prepare(const BuildOptions& options) const override {
     AttentionGraphBuilder builder(options);
     const std::int64_t length = builder.length();
     const std::int32_t first_block = builder.num_nodes();
@@ -57,7 +59,7 @@ class Hierarchical final : public GraphGenerator {
     std::vector<std::int32_t> blocks(static_cast<std::size_t>(num_blocks));
     std::iota(blocks.begin(), blocks.end(), first_block);
     builder.set_readout(std::move(blocks));
-    return builder.build();
+    return builder;
   }
 
   std::int64_t num_relations(std::int64_t max_length) const override {

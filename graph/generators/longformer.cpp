@@ -4,25 +4,28 @@
 namespace bough {
 namespace {
 
-class Longformer final : public GraphGenerator {
+class Longformer final : public RulePattern {
  public:
   static GeneratorDescription description() {
-    return {.name = "longformer",
-            .summary = "a window, dilated if wished, and global tokens at the start that see and are seen by all",
-            .parameters = {
+    return {
+        .name = "longformer",
+        .summary = "a window, dilated if wished, and global tokens at the start that see and are seen by all",
+        .parameters =
+            {
                 integer_parameter("width", "tokens attended to on each side",
                                   {.initial = 64, .smallest = 0, .largest = 1 << 20}),
                 integer_parameter("dilation", "step between them", {.initial = 1, .smallest = 1, .largest = 1 << 20}),
                 integer_parameter("global", "how many of the first tokens are global",
                                   {.initial = 1, .smallest = 0, .largest = 1 << 20}),
-            }};
+            },
+        .degree = {.parameter = "width"}};
   }
 
   explicit Longformer(const Settings& settings)
       : window_{.width = settings.integer("width"), .dilation = settings.integer("dilation")},
         global_(settings.integer("global")) {}
 
-  AttentionGraph build(const BuildOptions& options) const override {
+  AttentionGraphBuilder prepare(const BuildOptions& options) const override {
     AttentionGraphBuilder builder(options);
     // An edge is "self", or from a global token, or into one, or a step of the window: the first that fits.
     const std::int32_t from_global = builder.add_relation("from global");
@@ -39,7 +42,7 @@ class Longformer final : public GraphGenerator {
           in.add_interval(token + 1, globals, from_global);
           in.add_interval(globals, end, to_global);
         });
-    return builder.build();
+    return builder;
   }
 
   std::int64_t num_relations(std::int64_t max_length) const override {

@@ -129,7 +129,8 @@ std::string PartitionRelations::name(std::int64_t relation) const {
   return fmt::format("{}({},{})", rest % 2 == 1 ? "left" : "right", level, (rest - 1) / 2);
 }
 
-AttentionGraph build_partition_graph(const char* kind, const PartitionOptions& partition, const BuildOptions& options) {
+AttentionGraphBuilder prepare_partition_graph(const char* kind, const PartitionOptions& partition,
+                                              const BuildOptions& options) {
   require_feasible(kind, levels_of(std::clamp<std::int64_t>(options.length, 1, max_sequence_length), partition.arity));
   AttentionGraphBuilder builder(options);
   const std::int64_t length = builder.length();
@@ -160,7 +161,7 @@ AttentionGraph build_partition_graph(const char* kind, const PartitionOptions& p
                      });
   }
   builder.set_root(builder.num_nodes() - 1);
-  return builder.build();
+  return builder;
 }
 
 }  // namespace bough

@@ -50,6 +50,7 @@ class PartitionRelations {
 /// token feeds all spans that contain it, and a token attends to itself and, on each side, to k nodes of each level and
 /// those that complete a group of siblings. What it attends to is disjoint, covers everything and grows coarser with
 /// distance.
-AttentionGraph build_partition_graph(const char* kind, const PartitionOptions& partition, const BuildOptions& options);
+AttentionGraphBuilder prepare_partition_graph(const char* kind, const PartitionOptions& partition,
+                                              const BuildOptions& options);
 
 }  // namespace bough

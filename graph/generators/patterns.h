@@ -6,6 +6,17 @@
 /// What is built in: one file and one function for each pattern, called in registry.cpp.
 namespace bough {
 
+/// A pattern that is all in what it tells a builder, so its degree can be counted without making edges.
+class RulePattern : public GraphGenerator {
+ public:
+  AttentionGraph build(const BuildOptions& options) const final { return prepare(options).build(); }
+  double attention_degree(const BuildOptions& options) const final { return prepare(options).attention_degree(); }
+
+ protected:
+  /// A builder that lacks nothing but build(). What it holds may refer to the pattern.
+  virtual AttentionGraphBuilder prepare(const BuildOptions& options) const = 0;
+};
+
 void add_adaptive_span(GeneratorRegistry& registry);
 void add_bigbird(GeneratorRegistry& registry);
 void add_blocks(GeneratorRegistry& registry);

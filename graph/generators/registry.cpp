@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -15,6 +16,36 @@
 namespace bough {
 
 using nlohmann::json;
+
+namespace {
+
+/// What the search for a degree relies on.
+void require_degree_rule(const GeneratorDescription& description) {
+  const DegreeRule& rule = description.degree;
+  if (rule.parameter.empty()) return;
+  const auto refuse = [&](const std::string& reason) {
+    throw ConfigError("generators", fmt::format("the degree of '{}' cannot follow from '{}': {}", description.name,
+                                                rule.parameter, reason));
+  };
+  const auto find = [&](const std::string& name) {
+    const auto found = std::ranges::find(description.parameters.parameters(), name, &Parameter::name);
+    return found == description.parameters.parameters().end() ? nullptr : &*found;
+  };
+  const Parameter* parameter = find(rule.parameter);
+  if (find("degree") != nullptr) refuse("it has a parameter called degree");
+  if (parameter == nullptr) return refuse("there is no such parameter");
+  const bool bounded_number = parameter->type == ParameterType::number && std::isfinite(parameter->minimum) &&
+                              std::isfinite(parameter->maximum);
+  if (parameter->type != ParameterType::integer && !bounded_number) {
+    refuse("it must be a whole number, or a number with a minimum and a maximum");
+  }
+  if (rule.companion.empty()) return;
+  if (find(rule.companion) == nullptr || !rule.companion_value) {
+    refuse(fmt::format("its companion '{}' must be a parameter and have a value for each length", rule.companion));
+  }
+}
+
+}  // namespace
 
 struct GeneratorRegistry::Entry {
   GeneratorDescription description;
@@ -86,6 +117,7 @@ void GeneratorRegistry::add_plain(GeneratorDescription description, GeneratorFac
 }
 
 void GeneratorRegistry::add_checked(GeneratorDescription description, CombinatorFactory factory) {
+  require_degree_rule(description);
   if (!factory) return add_entry(std::move(description), {});
   auto make = [name = description.name, table = description.parameters, checked = std::move(factory)](
                   const json& parameters, const GeneratorRegistry& registry) {
@@ -112,6 +144,12 @@ std::shared_ptr<const GeneratorRegistry::Entry> GeneratorRegistry::find(const st
 std::unique_ptr<GraphGenerator> GeneratorRegistry::make(const std::string& name, const json& parameters) const {
   require_json_depth(parameters, name);
   const std::shared_ptr<const Entry> entry = find(name);
+  if (const std::string& solved = entry->description.degree.parameter;
+      !solved.empty() && parameters.is_object() && parameters.contains("degree")) {
+    throw ConfigError(name, fmt::format("\"degree\" is for whole graphs, whose length is known; here say which {0} (in "
+                                        "C++, read_graph_request and choose_degree find the {0})",
+                                        solved));
+  }
   const auto kind = parameters.is_object() ? parameters.find("kind") : parameters.end();
   std::unique_ptr<GraphGenerator> generator;
   if (parameters.is_object() && kind != parameters.end()) {
@@ -147,6 +185,8 @@ bool GeneratorRegistry::contains(const std::string& name) const {
   const std::lock_guard lock(mutex_);
   return std::ranges::any_of(entries_, [&](const auto& entry) { return entry->description.name == name; });
 }
+
+GeneratorDescription GeneratorRegistry::describe(const std::string& name) const { return find(name)->description; }
 
 std::vector<GeneratorDescription> GeneratorRegistry::list() const {
   const std::lock_guard lock(mutex_);

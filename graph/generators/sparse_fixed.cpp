@@ -7,16 +7,19 @@
 namespace bough {
 namespace {
 
-class SparseFixed final : public GraphGenerator {
+class SparseFixed final : public RulePattern {
  public:
   static GeneratorDescription description() {
-    return {.name = "sparse_fixed",
-            .summary = "the token's own block, and the last tokens of every other block (Sparse Transformer, fixed)",
-            .parameters = {
+    return {
+        .name = "sparse_fixed",
+        .summary = "the token's own block, and the last tokens of every other block (Sparse Transformer, fixed)",
+        .parameters =
+            {
                 integer_parameter("stride", "tokens of a block", {.initial = 128, .smallest = 1, .largest = 1 << 20}),
                 integer_parameter("c", "tokens at the end of each block that all later ones see",
                                   {.initial = 8, .smallest = 1, .largest = 1 << 20}),
-            }};
+            },
+        .degree = {.parameter = "c", .companion = "stride", .companion_value = suited_stride}};
   }
 
   explicit SparseFixed(const Settings& settings)
@@ -27,7 +30,14 @@ class SparseFixed final : public GraphGenerator {
     }
   }
 
-  AttentionGraph build(const BuildOptions& options) const override {
+  /// The power of two next to the root of the length: own block and the summaries of the others then are about as many.
+  static std::int64_t suited_stride(std::int64_t length) {
+    std::int64_t stride = 1;
+    while (stride * stride < length) stride *= 2;
+    return stride;
+  }
+
+  AttentionGraphBuilder prepare(const BuildOptions& options) const override {
     AttentionGraphBuilder builder(options);
     builder.add_relations(inside_.count(), DistanceRelations::name);
     const std::int32_t summary =
@@ -44,7 +54,7 @@ class SparseFixed final : public GraphGenerator {
           inside_.add_interval(in, token, own, causal ? token + 1 : std::min(length, own + stride_));
           if (!causal) add_summaries(own + stride_, length);
         });
-    return builder.build();
+    return builder;
   }
 
   std::int64_t num_relations(std::int64_t) const override { return inside_.count() + summary_; }

@@ -6,22 +6,24 @@
 namespace bough {
 namespace {
 
-class SparseStrided final : public GraphGenerator {
+class SparseStrided final : public RulePattern {
  public:
   static GeneratorDescription description() {
     return {.name = "sparse_strided",
             .summary = "the last tokens, and every stride-th one (Sparse Transformer, strided)",
-            .parameters = {
-                integer_parameter("stride", "reach of the near part and step of the far one",
-                                  {.initial = 128, .smallest = 1, .largest = 1 << 20}),
-                boolean_parameter("split_heads", "half of the heads see the near part, half the far one"),
-            }};
+            .parameters =
+                {
+                    integer_parameter("stride", "reach of the near part and step of the far one",
+                                      {.initial = 128, .smallest = 1, .largest = 1 << 20}),
+                    boolean_parameter("split_heads", "half of the heads see the near part, half the far one"),
+                },
+            .degree = {.parameter = "stride"}};
   }
 
   explicit SparseStrided(const Settings& settings)
       : stride_(settings.integer("stride")), split_heads_(settings.boolean("split_heads")), near_{stride_ - 1} {}
 
-  AttentionGraph build(const BuildOptions& options) const override {
+  AttentionGraphBuilder prepare(const BuildOptions& options) const override {
     AttentionGraphBuilder builder(options);
     const std::int64_t length = builder.length();
     const bool causal = builder.causal();
@@ -39,7 +41,7 @@ class SparseStrided final : public GraphGenerator {
         add_near(token, in);
         if (!causal) add_far_right(token, length, in);
       });
-      return builder.build();
+      return builder;
     }
     builder.start_head_group();
     builder.add_rule(add_near);
@@ -49,7 +51,7 @@ class SparseStrided final : public GraphGenerator {
       in.add(token, near_.of(0, 0));
       if (!causal) add_far_right(token, length, in);
     });
-    return builder.build();
+    return builder;
   }
 
   std::int64_t num_relations(std::int64_t max_length) const override {

@@ -4,18 +4,19 @@
 namespace bough {
 namespace {
 
-class Window final : public GraphGenerator {
+class Window final : public RulePattern {
  public:
   static GeneratorDescription description() {
     return {.name = "window",
             .summary = "the nearest tokens on each side (restricted attention)",
             .parameters = {integer_parameter("width", "tokens attended to on each side",
-                                             {.initial = 64, .smallest = 0, .largest = 1 << 20})}};
+                                             {.initial = 64, .smallest = 0, .largest = 1 << 20})},
+            .degree = {.parameter = "width"}};
   }
 
   explicit Window(const Settings& settings) : width_(settings.integer("width")) {}
 
-  AttentionGraph build(const BuildOptions& options) const override {
+  AttentionGraphBuilder prepare(const BuildOptions& options) const override {
     AttentionGraphBuilder builder(options);
     const DistanceRelations relations = relations_for(options.length);
     builder.add_relations(relations.count(), DistanceRelations::name);
@@ -24,7 +25,7 @@ class Window final : public GraphGenerator {
       const std::int64_t end = causal ? token + 1 : std::min(length, token + width + 1);
       relations.add_interval(in, token, std::max<std::int64_t>(0, token - width), end);
     });
-    return builder.build();
+    return builder;
   }
 
   std::int64_t num_relations(std::int64_t max_length) const override { return relations_for(max_length).count(); }

@@ -259,6 +259,10 @@ class CharLmTask : public tasks::Task {
     return {{"corpus", corpus_kinds()}};
   }
 
+  BuildOptions graph_options(const Settings& task) const override {
+    return {.length = task.integer("length"), .causal = true};
+  }
+
   void check(const tasks::RunSettings& settings) const override {
     read_corpus_settings(settings.task.json("corpus"));
     const std::int64_t length = settings.task.integer("length"), batch = settings.train.integer("tokens_per_batch");

@@ -71,17 +71,42 @@ json config_of(const Settings& all) {
           {"train", training::with_default_steps(all.json("train"))}};
 }
 
+/// Solves the "degree" of graphs, each once: runs differ in seeds and models too.
+class DegreeChoices {
+ public:
+  std::optional<DegreeChoice> choose(json& graph, const BuildOptions& options) {
+    const auto [entry, added] = solved_.try_emplace({graph.dump(), options.length});
+    if (added) {
+      json specification = graph;
+      entry->second.choice = choose_degree(specification, options);
+      entry->second.graph = std::move(specification);
+    }
+    graph = entry->second.graph;
+    return entry->second.choice;
+  }
+
+ private:
+  struct Solved {
+    json graph;
+    std::optional<DegreeChoice> choice;
+  };
+  std::map<std::pair<std::string, std::int64_t>, Solved> solved_;
+};
+
 /// The run with these settings; `source` is the experiment without its sweep.
 PlannedRun check_run(const ParameterTable& table, const tasks::Task& task, const json& source, const json& settings,
-                     const ExperimentOptions& options) {
+                     const ExperimentOptions& options, DegreeChoices& choices) {
   json own = source;
   for (const auto& [path, value] : settings.items()) set_value(own, path, value);
   if (own.contains("graph") && own["graph"].is_string()) own["graph"] = {{"kind", own["graph"]}};
   const Settings all = table.read("experiment", own);
+  json config = config_of(all);
+  const auto choice = choices.choose(config["graph"], task.graph_options(all.object("task")));
   PlannedRun run{.name = {},
-                 .config = config_of(all),
+                 .config = config,
                  .settings = settings,
-                 .checked = settings_of(config_of(all), options.data_folders, options.device)};
+                 .checked = settings_of(config, options.data_folders, options.device),
+                 .choice = choice};
   training::check_training(run.checked.train);
   task.check(run.checked);
   return run;
@@ -224,10 +249,12 @@ Experiment read_experiment(json source, const ExperimentOptions& options) {
   const std::vector<SweepAxis> axes = read_sweep(source.value("sweep", json::object()));
   Experiment experiment{.name = experiment_name(own), .description = {}, .source = source, .task = &task, .runs = {}};
   std::map<std::string, const json*> config_of_name;
+  std::map<std::string, std::string> name_of_config;
+  DegreeChoices choices;
   const std::vector<SweepPlace> places = sweep_places(axes);
   experiment.runs.reserve(places.size());
   for (const SweepPlace& place : places) {
-    const auto run_with = [&](const json& settings) { return check_run(table, task, own, settings, options); };
+    const auto run_with = [&](const json& settings) { return check_run(table, task, own, settings, options, choices); };
     PlannedRun& run = experiment.runs.emplace_back(run_at(axes, place, run_with));
     const std::string name = run_name(axes, place, run.config["graph"]);
     run.name = name;
@@ -236,6 +263,10 @@ Experiment read_experiment(json source, const ExperimentOptions& options) {
         throw ConfigError("sweep", fmt::format("two runs would be the same, '{}'; is a value given twice?", run.name));
       }
       run.name = fmt::format("{}-{}", name, number);
+    }
+    if (const auto [same, added] = name_of_config.emplace(run.config.dump(), run.name); !added && run.choice) {
+      throw ConfigError("sweep", fmt::format("the runs '{}' and '{}' would be the same: {}", same->second, run.name,
+                                             to_string(*run.choice)));
     }
   }
   experiment.description = own.value("description", "");

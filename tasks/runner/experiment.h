@@ -15,6 +15,7 @@ struct PlannedRun {
   nlohmann::json config;       ///< {"task", "model", "graph", "train"}: checked, with every default
   nlohmann::json settings;     ///< what the sweep sets: {"train.seed": 1, ...}
   tasks::RunSettings checked;  ///< config as the task takes it
+  std::optional<DegreeChoice> choice = {};  ///< for a graph that asks for a "degree"; config has the parameter
 };
 
 /// A checked experiment: JSON as api users write it, and the runs that follow from it.

@@ -1,7 +1,10 @@
 #include "tasks/runner/json_schema.h"
 
+#include <algorithm>
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "bough/graph/graph_generator.h"
 #include "tasks/registry.h"
@@ -40,6 +43,9 @@ json schema_of(const Parameter& parameter) {
       schema = parameter.fields.empty() ? json{{"type", "object"}} : json_schema(ParameterTable(parameter.fields));
       break;
   }
+  // null is "not given" where there is no default.
+  const bool nullable = !parameter.required && std::holds_alternative<std::monostate>(parameter.initial);
+  if (nullable && schema.contains("type")) schema["type"] = {schema["type"], "null"};
   if (!parameter.help.empty()) schema["description"] = parameter.help;
   std::visit(
       [&schema]<typename T>(const T& value) {
@@ -49,33 +55,116 @@ json schema_of(const Parameter& parameter) {
   return schema;
 }
 
-/// {"kind": ..., parameters} for each pattern, or its bare name.
-json graph_schema() {
-  json kinds = json::array();
-  json names = json::array();
-  for (const GeneratorDescription& generator : generators().list()) {
-    json schema = json_schema(generator.parameters);
-    schema["title"] = generator.name;
-    schema["description"] = generator.summary;
-    schema["properties"]["kind"] = {{"const", generator.name}};
-    schema["required"].push_back("kind");
-    kinds.push_back(schema);
-    names.push_back(generator.name);
+/// An object whose keys depend on its "kind". Each kind is a condition of its own, so that what a checker says is about
+/// the kind that was given, not about all of them. Without "kind" the first one is meant if `has_default`.
+json object_by_kind(const std::vector<std::pair<std::string, json>>& kinds, bool has_default) {
+  json names = json::array(), conditions = json::array();
+  for (const auto& [name, schema] : kinds) {
+    names.push_back(name);
+    json condition = {{"properties", {{"kind", {{"const", name}}}}}};
+    if (!has_default || conditions.size() > 0) condition["required"] = {"kind"};
+    json keys = schema;
+    keys["properties"]["kind"] = true;
+    conditions.push_back({{"if", condition}, {"then", keys}});
   }
-  kinds.push_back({{"enum", names}});
-  return {{"description", "the attention pattern; bough generators lists them"}, {"oneOf", kinds}};
+  json result = {{"type", "object"},
+                 {"properties", {{"kind", {{"enum", names}, {"description", "which one; its keys follow from it"}}}}},
+                 {"allOf", conditions}};
+  if (!has_default) result["required"] = {"kind"};
+  return result;
 }
 
-json schemas_of(const std::vector<tasks::ObjectKind>& kinds) {
-  json schemas = json::array();
+json degree_schema(const std::string& parameter) {
+  return {{"type", "number"},
+          {"exclusiveMinimum", 0},
+          {"description", "the attention degree to have; " + parameter + " is solved for it"}};
+}
+
+json schema_of(const GeneratorDescription& generator) {
+  // One that reads its JSON itself takes what it likes.
+  json schema = generator.parameters.parameters().empty() && generator.summary.empty()
+                    ? json::object()
+                    : json_schema(generator.parameters);
+  schema["title"] = generator.name;
+  schema["description"] = generator.summary;
+  if (const std::string& solved = generator.degree.parameter; !solved.empty()) {
+    schema["properties"]["degree"] = degree_schema(solved);
+    schema["not"] = {{"required", {"degree", solved}}};  // one or the other
+  }
+  return schema;
+}
+
+/// {"kind": ..., parameters} for each pattern, or its bare name.
+json graph_schema() {
+  std::vector<std::pair<std::string, json>> kinds;
+  json names = json::array();
+  for (const GeneratorDescription& generator : generators().list()) {
+    kinds.emplace_back(generator.name, schema_of(generator));
+    names.push_back(generator.name);
+  }
+  return {{"description", "the attention pattern; bough generators lists them"},
+          {"type", {"object", "string"}},
+          {"if", {{"type", "string"}}},
+          {"then", {{"enum", names}}},
+          {"else", object_by_kind(kinds, false)}};
+}
+
+json schema_by_kind(const std::vector<tasks::ObjectKind>& kinds) {
+  std::vector<std::pair<std::string, json>> schemas;
   for (const tasks::ObjectKind& kind : kinds) {
     json schema = json_schema(kind.parameters);
     schema["title"] = kind.name;
     schema["description"] = kind.summary;
-    schema["properties"]["kind"] = {{"const", kind.name}};
-    schemas.push_back(schema);
+    schemas.emplace_back(kind.name, schema);
   }
-  return schemas;
+  return object_by_kind(schemas, true);
+}
+
+/// The schemas of all dotted paths that a sweep may set. A path that means different things for different kinds takes
+/// what any of them takes.
+class SweepPaths {
+ public:
+  void add(const std::string& path, const json& schema) {
+    std::vector<json>& known = schemas_[path];
+    if (std::ranges::find(known, schema) == known.end()) known.push_back(schema);
+    const auto inside = schema.find("properties");
+    if (inside != schema.end()) add_all(path, *inside);
+    if (!schema.contains("allOf")) return;
+    for (const json& condition : schema["allOf"]) add_all(path, condition["then"]["properties"]);
+  }
+
+  json schema() const {
+    json properties = json::object();
+    for (const auto& [path, schemas] : schemas_) {
+      json items = schemas.size() == 1 ? schemas.front() : json{{"anyOf", schemas}};
+      properties[path] = {{"type", "array"}, {"minItems", 1}, {"items", std::move(items)}};
+    }
+    return {{"description", "dotted path -> list of values; every combination is one run"},
+            {"type", "object"},
+            {"properties", properties},
+            {"additionalProperties", false}};
+  }
+
+ private:
+  void add_all(const std::string& path, const json& properties) {
+    for (const auto& [name, schema] : properties.items()) {
+      if (schema.is_object()) add(path + "." + name, schema);
+    }
+  }
+
+  std::map<std::string, std::vector<json>> schemas_;
+};
+
+/// Schemas of all parameters of all patterns, by name.
+std::vector<std::pair<std::string, json>> graph_paths(const json& graph) {
+  std::vector<std::pair<std::string, json>> result = {{"kind", graph["else"]["properties"]["kind"]}};
+  for (const json& condition : graph["else"]["allOf"]) {
+    if (!condition["then"].contains("properties")) continue;
+    for (const auto& [name, schema] : condition["then"]["properties"].items()) {
+      if (schema.is_object()) result.emplace_back(name, schema);
+    }
+  }
+  return result;
 }
 
 }  // namespace
@@ -96,16 +185,30 @@ json experiment_schema() {
     json schema = json_schema(experiment_parameters(*task));
     json& properties = schema["properties"];
     for (const auto& [name, kinds] : task->object_kinds()) {
-      properties["task"]["properties"][name]["oneOf"] = schemas_of(kinds);
+      const json description = properties["task"]["properties"][name]["description"];
+      properties["task"]["properties"][name] = schema_by_kind(kinds);
+      properties["task"]["properties"][name]["description"] = description;
     }
-    properties["graph"] = graph_schema();
-    properties["sweep"]["additionalProperties"] = {{"type", "array"}, {"minItems", 1}};
+    const json graph = graph_schema();
+    SweepPaths paths;
+    for (const auto& [name, part] : properties.items()) {
+      if (name != "sweep" && name != "$schema" && name != "graph") paths.add(name, part);
+    }
+    paths.add("graph", {{"$ref", "#/$defs/graph"}});
+    for (const auto& [name, parameter] : graph_paths(graph)) paths.add("graph." + name, parameter);
+    properties["graph"] = {{"$ref", "#/$defs/graph"}};
+    properties["sweep"] = paths.schema();
+    // A graph that is swept need not be given beside the sweep.
+    std::erase(schema["required"].get_ref<json::array_t&>(), json("graph"));
+    schema["if"] = {{"properties", {{"sweep", {{"required", {"graph"}}}}}}, {"required", {"sweep"}}};
+    schema["else"] = {{"required", {"graph"}}};
     schema["title"] = task->name();
     variants.push_back(schema);
   }
   json result = variants.size() == 1 ? variants.front() : json{{"oneOf", variants}};
   result["$schema"] = "https://json-schema.org/draft/2020-12/schema";
   result["title"] = "bough experiment";
+  result["$defs"]["graph"] = graph_schema();
   return result;
 }
 

@@ -74,6 +74,9 @@ ordered_json to_json(const RunResult& result) {
                 {"settings", result.settings},
                 {"config", result.config}});
   if (!result.times_left_out.empty()) entry["times_left_out"] = result.times_left_out;
+  if (result.choice) {
+    entry["chosen"] = {{"wanted_degree", result.choice->wanted}, {"parameters", result.choice->parameters}};
+  }
   entry["curve"] = ordered_json::array();
   for (const CurvePoint& point : result.curve) entry["curve"].push_back(to_json(point));
   return entry;
@@ -92,6 +95,7 @@ RunResult run_result_from(const json& entry) {
                                .length = entry.at("length"),
                                .parameters = entry.at("parameters")},
                      .plugins = entry.value("plugins", std::vector<std::string>()),
+                     .choice = {},
                      .steps_done = entry.at("steps"),
                      .metrics = object_in(entry, "metrics"),
                      .best_step = {},
@@ -103,6 +107,11 @@ RunResult run_result_from(const json& entry) {
                      .machines = entry.value("machines", json::array()),
                      .waited_share = {},
                      .times_left_out = entry.value("times_left_out", "")};
+    if (const auto chosen = entry.find("chosen"); chosen != entry.end()) {
+      result.choice = {.wanted = chosen->at("wanted_degree"),
+                       .parameters = chosen->at("parameters"),
+                       .degree = result.facts.attention_degree};
+    }
     // Results of earlier versions have none of these.
     if (const json waited = entry.value("waited_share", json()); !waited.is_null()) {
       result.waited_share = waited.get<double>();

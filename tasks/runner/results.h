@@ -24,7 +24,8 @@ struct RunResult {
   RunStatus status = RunStatus::running;
   std::string error = {};
   RunFacts facts = {};
-  std::vector<std::string> plugins = {};  ///< libraries that its graph comes from
+  std::vector<std::string> plugins = {};    ///< libraries that its graph comes from
+  std::optional<DegreeChoice> choice = {};  ///< for a graph that asked for a "degree"
   std::int64_t steps_done = 0;
   /// Of the parameters that were best on the validation data, at best_step; those after the last step beside it.
   nlohmann::json metrics = nlohmann::json::object();

@@ -72,7 +72,10 @@ ExperimentPlan plan_of(const runner::Experiment& experiment, const std::vector<r
                         .jobs = jobs,
                         .seconds = runner::total_seconds(plans, jobs)};
   for (const runner::RunPlan& plan : plans) {
+    const auto& choice = plan.run->choice;
+    const std::string kind = plan.run->config.at("graph").value("kind", "");
     result.runs.push_back({.name = plan.run->name,
+                           .choice = choice ? kind + ": " + to_string(*choice) : "",
                            .error = plan.error,
                            .attention_degree = plan.facts.attention_degree,
                            .num_nodes = plan.facts.num_nodes,

@@ -62,6 +62,7 @@ class Sweep {
   void put(RunResult result);
   std::string folder_of(const std::string& run) const { return (fs::path(options_.folder) / "runs" / run).string(); }
   bool should_stop() { return (options_.handle_signals && interrupted()) || observer_.should_stop(); }
+  void save_experiment() const;
   void save() const { save_results((fs::path(options_.folder) / "results.json").string(), outcome_.results); }
 
   const Experiment& experiment_;
@@ -108,16 +109,22 @@ std::vector<const RunPlan*> Sweep::pending() {
 SweepOutcome Sweep::run() {
   std::optional<InterruptGuard> guard;
   if (options_.handle_signals) guard.emplace();
-  const std::string source = experiment_.source.dump(2) + "\n";
-  AtomicFileWriter writer((fs::path(options_.folder) / "experiment.json").string());
-  writer.write(source.data(), source.size());
-  writer.commit();
+  save_experiment();
   save();
 
   const std::vector<const RunPlan*> left = pending();
   options_.jobs > 1 ? run_side_by_side(left) : run_here(left);
   outcome_.interrupted = should_stop();
   return std::move(outcome_);
+}
+
+void Sweep::save_experiment() const {
+  const std::string path = (fs::path(options_.folder) / "experiment.json").string();
+  if (fs::exists(path) && read_json_file(path) == experiment_.source) return;  // as someone has laid it out
+  const std::string source = experiment_.source.dump(2) + "\n";
+  AtomicFileWriter writer(path);
+  writer.write(source.data(), source.size());
+  writer.commit();
 }
 
 void Sweep::run_here(const std::vector<const RunPlan*>& plans) {
@@ -210,7 +217,11 @@ void Sweep::put(RunResult result) {
     if (const auto svg = drawn(graph)) outcome_.results.pictures.push_back({graph, *svg});
   }
   RunResult* known = outcome_.results.find(result.name);
-  known == nullptr ? void(outcome_.results.runs.push_back(result)) : void(*known = result);
+  if (known == nullptr) known = &outcome_.results.runs.emplace_back();
+  *known = result;
+  // Workers know the solved graph only.
+  const auto planned = std::ranges::find(experiment_.runs, result.name, &PlannedRun::name);
+  if (planned != experiment_.runs.end()) known->choice = planned->choice;
   save();
 }
 

@@ -53,6 +53,36 @@ TEST(GraphCommand, PrintsFigures) {
   EXPECT_GT(values["bytes"], 1218 * 12);
 }
 
+TEST(GraphCommand, TakesTheNameOfAPatternWithItsParameters) {
+  const std::string json_form =
+      run_bough({"graph", R"({"kind":"bpt","k":2,"alignment":"slot","length":20,"causal":true})", "--edges"}).output;
+  const ProgramResult result =
+      run_bough({"graph", "bpt", "--length", "20", "k=2", "alignment=slot", "--causal", "--edges"});
+  EXPECT_EQ(result.exit_code, 0) << result.errors;
+  EXPECT_EQ(result.output, json_form);
+  EXPECT_EQ(run_bough({"graph", R"({"kind":"bpt","length":4})", "length=20", "k=2", "alignment=slot", "causal=true",
+                       "--edges"})
+                .output,
+            json_form);
+  EXPECT_THAT(run_bough({"graph", "btp", "--length", "4"}).errors, HasSubstr("did you mean \"bpt\"?"));
+  EXPECT_THAT(run_bough({"graph", "bpt", "--length", "4", "k"}).errors, HasSubstr("parameters like k=4, not 'k'"));
+  EXPECT_EQ(run_bough({"graph", "bpt"}).exit_code, 2);
+}
+
+TEST(GraphCommand, SaysWhichParameterGivesAWantedDegree) {
+  const std::vector<std::string> window = {"graph", "window", "degree=14", "--length", "512", "--causal"};
+  const auto with = [&](const char* option) {
+    std::vector<std::string> arguments = window;
+    arguments.emplace_back(option);
+    return run_bough(arguments);
+  };
+  EXPECT_THAT(run_bough(window).output, StartsWith("chosen        width 13 gives degree 13.82 (wanted: 14)\nnodes "));
+  EXPECT_EQ(json::parse(with("--json").output)["chosen"], json({{"wanted_degree", 14}, {"parameters", "width 13"}}));
+  const ProgramResult edges = with("--edges");
+  EXPECT_EQ(json::parse(edges.output)["num_nodes"], 512);
+  EXPECT_EQ(edges.errors, "width 13 gives degree 13.82 (wanted: 14)\n");
+}
+
 TEST(GraphCommand, SaysWhenThePathsWereSampled) {
   const ProgramResult result = run_bough({"graph", R"({"kind":"window","width":1,"length":30000})"});
   EXPECT_THAT(result.output, AllOf(HasSubstr("longest path  at least "), HasSubstr("of the tokens")));

@@ -66,10 +66,31 @@ TEST(Generate, ContinuesATextBeyondTheWindowTheSameForTheSameSeed) {
   const ProgramResult last = run_bough({"generate", folder.file("out/runs/bpt-k1"), "--last", "--count", "3"});
   EXPECT_EQ(last.exit_code, 0) << last.errors;
   EXPECT_EQ(run_bough({"generate", folder.file("out/runs/bpt-k1"), "--prompt", "\xff"}).exit_code, 2);
-  EXPECT_EQ(run_bough({"generate", folder.file("out")}).exit_code, 1);
+  const ProgramResult list = run_bough({"generate", folder.file("out")});
+  EXPECT_EQ(list.exit_code, 0) << list.errors;
+  EXPECT_THAT(list.output, HasSubstr("bpt-k1  bpc "));
+  EXPECT_THAT(list.output, ::testing::EndsWith("\nbough generate " + folder.file("out/runs/bpt-k1") + "\n"));
+  EXPECT_EQ(run_bough({"generate", folder.file(".")}).exit_code, 1);
   const ProgramResult elsewhere = run_bough({"generate", folder.file("out/runs/bpt-k1"), "--device", "cuda:99"});
   EXPECT_EQ(elsewhere.exit_code, 1);
   EXPECT_THAT(elsewhere.errors, HasSubstr("cuda:99"));
+}
+
+TEST(Run, SaysWhichParameterGivesAWantedDegree) {
+  const TemporaryFolder folder;
+  const ProgramResult result =
+      run_bough({"run", tiny, "--out", folder.file("out"), "--set", R"(graph={"kind":"window","degree":4})"});
+  ASSERT_EQ(result.exit_code, 0) << result.errors;
+  EXPECT_THAT(result.errors, HasSubstr("window: width 3 gives degree 3.812 (wanted: 4)\n"));
+  const json run = json::parse(file_content(folder.file("out/results.json")))["runs"][0];
+  EXPECT_EQ(run["graph"], json({{"kind", "window"}, {"width", 3}}));
+  EXPECT_EQ(run["chosen"], json({{"wanted_degree", 4}, {"parameters", "width 3"}}));
+  EXPECT_EQ(run["attention_degree"], 3.8125);
+  EXPECT_EQ(
+      run_bough({"generate", folder.file("out/runs/") + run["name"].get<std::string>(), "--count", "3"}).exit_code, 0);
+  const ProgramResult refused = run_bough({"run", tiny, "--set", R"(graph={"kind":"window","degree":40})"});
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_THAT(refused.errors, HasSubstr("width from 0 to 32 gives degrees from 1 to 16.5"));
 }
 
 TEST(Report, IsMadeAfterARunAndAgainOnDemand) {

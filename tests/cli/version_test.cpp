@@ -56,5 +56,11 @@ TEST(Version, ABuildWithoutCudaHasNoDevices) {
   EXPECT_TRUE(build.has_cuda || build.cuda_devices == 0) << build.cuda_devices;
 }
 
+TEST(Version, IsAlsoAnOption) {
+  const ProgramResult result = run_bough({"--version"});
+  EXPECT_EQ(result.exit_code, 0) << result.errors;
+  EXPECT_EQ(result.output, "bough " BOUGH_PROJECT_VERSION "\n");
+}
+
 }  // namespace
 }  // namespace bough::test

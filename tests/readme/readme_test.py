@@ -50,7 +50,7 @@ class Readme(unittest.TestCase):
         self.assertEqual(int(shown.group(1)), len(json.loads(bough("generators", "--json"))))
 
     def test_it_lists_every_command(self):
-        listed = re.findall(r"^    bough (\w+)", README, re.MULTILINE)
+        listed = re.findall(r"^    bough ([\w-]+)", README, re.MULTILINE)
         for command in listed:
             self.assertIn(command, bough("--help"))
 

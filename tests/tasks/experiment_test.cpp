@@ -175,6 +175,24 @@ TEST(Experiment, EveryOneThatIsShippedIsValid) {
   EXPECT_GE(count, 7);
 }
 
+TEST(Experiment, SolvesGraphsForAWantedDegreeAtTheTasksLength) {
+  json source = {
+      {"task", {{"length", 64}}},
+      {"sweep", {{"graph", {"window", {{"kind", "bpt"}, {"alignment", "slot"}}}}, {"graph.degree", {5, 9}}}}};
+  const Experiment experiment = read_experiment(source);
+  EXPECT_THAT(names_of(experiment), ::testing::ElementsAre("window-degree5", "window-degree9",
+                                                           "bpt-alignmentslot-degree5", "bpt-alignmentslot-degree9"));
+  EXPECT_EQ(experiment.runs[0].config["graph"], json({{"kind", "window"}, {"width", 4}}));
+  ASSERT_TRUE(experiment.runs[0].choice);
+  EXPECT_NEAR(experiment.runs[0].choice->degree, 5, 0.2);
+  EXPECT_EQ(experiment.runs[3].config["graph"]["alignment"], "slot");
+  EXPECT_FALSE(read_experiment(minimal()).runs.front().choice);
+
+  EXPECT_THAT(error_of(minimal(), {R"(graph={"kind":"window","degree":5000})"}), HasSubstr("cannot be reached"));
+  source["sweep"] = {{"graph", {"window"}}, {"graph.degree", {5, 5.1}}};
+  EXPECT_THAT(error_of(source), HasSubstr("'degree5' and 'degree5.1' would be the same: width 4"));
+}
+
 TEST(ExperimentSchema, HasHelpForEveryKeyAndKnowsEveryPattern) {
   const json schema = experiment_schema();
   for (const char* part : {"task", "model", "train"}) {

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "bough/core/version.h"
+#include "bough/graph/graph_generator.h"
 #include "src/core/nearest_name.h"
 #include "tools/bough/commands.h"
 
@@ -100,11 +102,69 @@ void add_compare_command(Commands& commands) {
   add_plugin_option(command, given->plugins);
 }
 
+void add_compare_patterns_command(Commands& commands) {
+  const auto given = std::make_shared<ComparePatternsCommand>();
+  CLI::App& command =
+      commands.add("compare-patterns", "Train attention patterns at equal attention degrees and compare them",
+                   [given] { run_compare_patterns(*given); });
+  command.add_option("--degree", given->degrees, "Attention degrees: how many nodes a token attends to on average")
+      ->type_name("N,...")
+      ->delimiter(',')
+      ->check(CLI::Range(0.001, 1e9).description(""))
+      ->default_str("14,21,31");
+  command
+      .add_option("--patterns", given->patterns,
+                  "Patterns; parameters that are not to follow from the degree after colons, sparse_fixed:stride=32")
+      ->type_name("KIND,...")
+      ->delimiter(',')
+      ->default_str("bpt,window,sparse_fixed");
+  command.add_option("--data", given->data, "A text to learn from; without one, a made-up text that needs far context")
+      ->type_name("FILE");
+  command.add_option("--length", given->length, "Characters of a window")
+      ->type_name("N")
+      ->check(CLI::Range(std::int64_t{2}, max_sequence_length).description(""));
+  command.add_option("--steps", given->steps, "Steps of each run")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1 << 30).description(""));
+  command.add_option("--seeds", given->seeds, "Runs of each pattern and degree")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1000).description(""))
+      ->capture_default_str();
+  command
+      .add_option("--out", given->out, "Folder for the experiment and its results; default: results/compare-patterns")
+      ->type_name("DIR");
+  command
+      .add_option("--set", given->overrides, "Change one more value, e.g. model.layers=6; may be given several times")
+      ->type_name("PATH=VALUE")
+      ->allow_extra_args(false);
+  add_plugin_option(command, given->plugins);
+  add_device_option(command, given->device);
+  command.add_option("--jobs", given->jobs, "Runs side by side; default: one a core, as long as the memory lasts")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1024).description(""));
+  command.add_flag("--dry-run", given->dry_run, "Write the experiment and print the plan; train nothing");
+  command.add_flag("--no-open", given->no_open, "Do not open the report, which is done on a terminal with a display");
+}
+
+void add_completion_command(Commands& commands) {
+  const auto shell = std::make_shared<std::string>();
+  CLI::App& command = commands.add("completion", "Print a script that completes commands, options and pattern names",
+                                   [shell] { fmt::print("{}", completion_script(describe_program(), *shell)); });
+  command.add_option("shell", *shell, "bash, zsh or fish")->type_name("SHELL")->required();
+}
+
+void add_man_command(Commands& commands) {
+  commands.add("man", "Print the manual page; bough man | man -l - shows it",
+               [] { fmt::print("{}", manual_page(describe_program())); });
+}
+
 void add_generate_command(Commands& commands) {
   const auto given = std::make_shared<GenerateCommand>();
   CLI::App& command = commands.add("generate", "Continue a text with a model that bough run has trained",
                                    [given] { run_generate(*given); });
-  command.add_option("checkpoint", given->checkpoint, "A checkpoint, or the folder of a run (DIR/runs/NAME)")
+  command
+      .add_option("checkpoint", given->checkpoint,
+                  "A checkpoint, or the folder of a run (DIR/runs/NAME); the folder of an experiment lists its runs")
       ->type_name("FILE")
       ->required();
   command.add_flag("--last", given->last,
@@ -137,9 +197,13 @@ void add_graph_command(Commands& commands) {
   command
       .add_option(
           "specification", given->specification,
-          R"(JSON like '{"kind": "bpt", "k": 4, "length": 64, "causal": true}', or a file with it; bough generators lists the kinds)")
-      ->type_name("JSON")
+          R"(The name of a pattern, bpt; or JSON like '{"kind": "bpt", "k": 4, "length": 64, "causal": true}', or a file with it; bough generators lists the patterns)")
+      ->type_name("GRAPH")
       ->required();
+  command.add_option("parameters", given->parameters, "Parameters of the pattern: k=4, degree=14")
+      ->type_name("NAME=VALUE");
+  command.add_option("--length", given->length, "Tokens of the sequence")->type_name("N");
+  command.add_flag("--causal", given->causal, "Tokens depend on earlier ones only");
   CLI::Option* edges = command.add_flag("--edges", given->edges, "Print JSON with all edges, sorted by dst, then src");
   command.add_flag("--stats", given->stats, "Print figures (what it does if nothing else is asked for)")
       ->excludes(edges);
@@ -218,6 +282,8 @@ struct Program {
   std::string kernel_trace;
 
   Program() {
+    app.set_version_flag("--version", fmt::format("bough {}", build_information().version),
+                         "Print the version and end");
     app.add_option("--threads", threads, "Number of threads; otherwise BOUGH_THREADS, otherwise all cores")
         ->type_name("N");
     app.add_option(
@@ -227,9 +293,12 @@ struct Program {
         ->type_name("FILE");
     if (has_benchmarks()) add_bench_command(commands);
     add_compare_command(commands);
+    add_compare_patterns_command(commands);
+    add_completion_command(commands);
     add_generate_command(commands);
     add_generators_command(commands);
     add_graph_command(commands);
+    add_man_command(commands);
     add_report_command(commands);
     add_run_command(commands);
     add_run_worker_command(commands);
@@ -276,7 +345,49 @@ std::string describe(const CLI::ParseError& error, const CLI::App& program, cons
   return fmt::format("{}; {}", problem, where_help_is(program));
 }
 
+OptionHelp describe_option(const CLI::Option& option) {
+  const std::string type = option.get_type_name();  // followed by what a check of the value is called, "I:NONNEGATIVE"
+  OptionHelp help{.names = {},
+                  .value = option.get_expected_max() == 0 ? "" : type.substr(0, type.find(':')),
+                  .description = option.get_description(),
+                  .initial = option.get_default_str(),
+                  .required = option.get_required(),
+                  .repeated = option.get_expected_max() > 1};
+  for (const std::string& name : option.get_lnames()) help.names.push_back("--" + name);
+  for (const std::string& name : option.get_snames()) help.names.push_back("-" + name);
+  if (help.names.empty()) help.names.push_back(option.get_name(true));
+  return help;
+}
+
+std::vector<OptionHelp> describe_options(const CLI::App& app, bool positional) {
+  std::vector<OptionHelp> result;
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->get_positional() == positional) result.push_back(describe_option(*option));
+  }
+  return result;
+}
+
 }  // namespace
+
+ProgramHelp describe_program() {
+  const Program program;
+  ProgramHelp help{.name = program.app.get_name(),
+                   .description = program.app.get_description(),
+                   .version = build_information().version,
+                   .options = describe_options(program.app, false),
+                   .commands = {}};
+  for (const CLI::App* command : program.app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (command->get_group().empty()) continue;  // not for people
+    CommandHelp& entry = help.commands.emplace_back();
+    entry.name = command->get_name();
+    entry.description = command->get_description();
+    entry.arguments = describe_options(*command, true);
+    for (OptionHelp& option : describe_options(*command, false)) {
+      if (option.names.front() != "--help") entry.options.push_back(std::move(option));  // one of every command
+    }
+  }
+  return help;
+}
 
 CommandLine parse_command_line(int argument_count, char** arguments) {
   Program program;
@@ -284,6 +395,8 @@ CommandLine parse_command_line(int argument_count, char** arguments) {
     program.app.parse(argument_count, arguments);
   } catch (const CLI::CallForHelp&) {
     return {.help = program.app.help()};
+  } catch (const CLI::CallForVersion& version) {
+    return {.help = fmt::format("{}\n", version.what())};
   } catch (const CLI::ParseError& error) {
     return {.problem = describe(error, program.app, program.commands)};
   }

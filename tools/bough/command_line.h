@@ -4,6 +4,8 @@
 #include <optional>
 #include <string>
 
+#include "tools/bough/manual.h"
+
 namespace bough::cli {
 
 struct CommandLine {
@@ -11,7 +13,7 @@ struct CommandLine {
   std::function<int()> run = {};
   std::optional<int> threads = {};       ///< of --threads
   std::string kernel_trace = {};         ///< of --trace-kernels
-  std::optional<std::string> help = {};  ///< what --help asked for
+  std::optional<std::string> help = {};  ///< what --help or --version asked for
   std::string problem = {};              ///< what cannot be understood, in one sentence; empty if all is well
 };
 
@@ -19,5 +21,8 @@ CommandLine parse_command_line(int argument_count, char** arguments);
 
 /// The help text of the whole program.
 std::string program_help();
+
+/// The same for programs.
+ProgramHelp describe_program();
 
 }  // namespace bough::cli

@@ -29,6 +29,20 @@ struct CompareCommand {
 };
 void run_compare(const CompareCommand& command);
 
+struct ComparePatternsCommand {
+  std::vector<double> degrees = {14, 21, 31};
+  std::vector<std::string> patterns = {"bpt", "window", "sparse_fixed"};
+  std::string data;                    ///< a file; empty: the made-up text
+  std::int64_t length = 0, steps = 0;  ///< 0: as in the built-in experiment
+  int seeds = 2;
+  std::string out;
+  std::vector<std::string> overrides, plugins;
+  std::string device = "cpu";
+  int jobs = 0;
+  bool dry_run = false, no_open = false;
+};
+void run_compare_patterns(const ComparePatternsCommand& command);
+
 struct GenerateCommand {
   std::string checkpoint;
   bool last = false;
@@ -45,7 +59,10 @@ struct GeneratorsCommand {
 void run_generators(const GeneratorsCommand& command);
 
 struct GraphCommand {
-  std::string specification;
+  std::string specification;            ///< JSON, a file with it, or the name of a pattern
+  std::vector<std::string> parameters;  ///< "k=4"
+  std::optional<std::int64_t> length;
+  bool causal = false;
   std::vector<std::string> plugins;
   bool edges = false;
   bool stats = false;

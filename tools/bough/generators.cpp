@@ -12,11 +12,13 @@ namespace {
 void print_generators_json() {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const GeneratorDescription& description : generators().list()) {
+    const std::string& solved = description.degree.parameter;
     list.push_back({{"name", description.name},
                     {"summary", description.summary},
                     {"causal", description.causal},
                     {"origin", description.origin},
-                    {"parameters", description.parameters.to_json()}});
+                    {"parameters", description.parameters.to_json()},
+                    {"degree_parameter", solved.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(solved)}});
   }
   fmt::print("{}\n", list.dump(2));
 }
@@ -28,9 +30,16 @@ void print_generators() {
     if (!description.causal) fmt::print("; not for causal use");
     if (description.origin != "built in") fmt::print(" [{}]", description.origin);
     fmt::print("\n{}", description.parameters.help());
+    if (!description.degree.parameter.empty()) {
+      fmt::print("  degree  the attention degree to have, instead of {}\n", description.degree.parameter);
+    }
   }
-  fmt::print("\nEvery graph also takes \"length\" (tokens, from 1 to {}) and \"causal\" (default false).\n",
-             max_sequence_length);
+  fmt::print(
+      "\nEvery graph also takes \"length\" (tokens, from 1 to {}) and \"causal\" (default false). The attention degree "
+      "is "
+      "the mean number of nodes that a token attends to; where it can be given, the other parameter is solved for "
+      "it.\n",
+      max_sequence_length);
 }
 
 }  // namespace

@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 
 #include "bough/core/errors.h"
-#include "bough/core/json.h"
 #include "bough/graph/draw.h"
 #include "bough/graph/graph_generator.h"
 #include "bough/graph/io.h"
@@ -16,6 +15,7 @@
 #include "bough/ops/attention_plan.h"
 #include "src/core/files.h"
 #include "tools/bough/commands.h"
+#include "tools/bough/short_form.h"
 
 namespace bough::cli {
 namespace {
@@ -89,14 +89,16 @@ std::string describe_paths(const nlohmann::ordered_json& paths) {
   return text;
 }
 
-void print_statistics(const BuiltGraph& built, bool json) {
-  const nlohmann::ordered_json values = statistics_of(built);
+void print_statistics(const BuiltGraph& built, const std::optional<DegreeChoice>& choice, bool json) {
+  nlohmann::ordered_json values = statistics_of(built);
+  if (choice) values["chosen"] = {{"wanted_degree", choice->wanted}, {"parameters", choice->parameters}};
   if (json) {
     fmt::print("{}\n", values.dump());
     return;
   }
   const auto number = [&](const char* name) { return values[name].get<std::int64_t>(); };
   const auto& degree = values["token_degree"];
+  if (choice) fmt::print("chosen        {}\n", to_string(*choice));
   fmt::print("nodes         {} ({} tokens)\n", number("num_nodes"), number("num_tokens"));
   if (values.contains("num_sources")) fmt::print("sources       {}\n", number("num_sources"));
   fmt::print("edges         {}\n", number("num_edges"));
@@ -186,8 +188,14 @@ void run_graph(const GraphCommand& command) {
     throw ConfigError("graph", fmt::format("--npz needs a file name that ends in .npz, not '{}'", command.npz));
   }
   for (const std::string& library : command.plugins) load_plugin(library);
-  const nlohmann::json specification = json_from_argument(command.specification, "graph");
-  const BuiltGraph built = build(read_graph_request(specification));
+  nlohmann::json specification = graph_from_argument(command.specification);
+  if (specification.is_object()) {
+    set_keys(specification, command.parameters, "graph");
+    if (command.length) specification["length"] = *command.length;
+    if (command.causal) specification["causal"] = true;
+  }
+  const GraphRequest request = read_graph_request(specification);
+  const BuiltGraph built = build(request);
   const bool writes = !command.svg.empty() || !command.html.empty() || !command.npz.empty();
   if (!command.svg.empty() || !command.html.empty()) {
     const DrawOptions options = drawing(command, specification, built.graph);
@@ -195,9 +203,11 @@ void run_graph(const GraphCommand& command) {
     if (!command.html.empty()) write_file(command.html, draw_html(built.graph, options));
   }
   if (!command.npz.empty()) save_graph(command.npz, built.graph.graph);
-  if (command.edges) return print_edges(built.graph);
+  const bool figures = command.stats || (!command.edges && !command.plan && (command.json || !writes));
+  if (request.choice && !figures) fmt::print(stderr, "{}\n", to_string(*request.choice));
+  if (command.edges) print_edges(built.graph);
   if (command.plan) print_plan(built.graph, command.json);
-  if (command.stats || (!command.plan && (command.json || !writes))) print_statistics(built, command.json);
+  if (figures) print_statistics(built, request.choice, command.json);
 }
 
 }  // namespace bough::cli

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <filesystem>
 #include <optional>
+#include <set>
 
 #include "bough/core/errors.h"
 #include "bough/core/json.h"
@@ -27,6 +28,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// What "degree" of the graphs has become, one line for each graph.
+void print_choices(const ExperimentPlan& plan, std::FILE* file) {
+  std::set<std::string> printed;
+  for (const RunEstimate& run : plan.runs) {
+    if (!run.choice.empty() && printed.insert(run.choice).second) fmt::print(file, "{}\n", run.choice);
+  }
+}
+
 void print_plan(const ExperimentPlan& plan) {
   fmt::print("{}: {} run{}, {} side by side, about {} in all\n\n", plan.name, plan.runs.size(),
              plan.runs.size() == 1 ? "" : "s", plan.jobs, seconds_in_words(plan.seconds));
@@ -44,6 +53,7 @@ void print_plan(const ExperimentPlan& plan) {
                seconds_in_words(run.seconds));
   }
   fmt::print("\nMemory and time are estimates.\n");
+  print_choices(plan, stdout);
   const auto free_bytes = available_memory();
   const auto too_large = std::ranges::count_if(
       plan.runs, [&](const RunEstimate& run) { return free_bytes && run.memory_bytes > *free_bytes; });
@@ -65,6 +75,7 @@ class ProgressPrinter : public RunObserver {
     if (std::ranges::none_of(plan.runs, can_start)) return;
     fmt::print(stderr, "{}: {} run{}, {} side by side, about {}; results go to {}\n", plan.name, plan.runs.size(),
                plan.runs.size() == 1 ? "" : "s", plan.jobs, seconds_in_words(plan.seconds), folder_);
+    print_choices(plan, stderr);
   }
 
   void on_progress(const std::string& run, const RunProgress& now) override { display().show(run, now); }

@@ -124,6 +124,11 @@ class AttentionGraphBuilder {
   void set_readout(std::vector<std::int32_t> nodes);
   void set_soft_span(SoftSpan span) { graph_.soft_span = span; }
 
+  /// attention_degree of the graph that build() would make, without making it: runs the rules of tokens once to count,
+  /// so neither the edges nor their relations are checked. Stages are the exception, whose common edges show only in
+  /// the graph.
+  double attention_degree() const;
+
   /// The graph of what was added so far. The builder stays as it is: built again it gives an equal graph, and what is
   /// added in between is in the next one. GraphError naming the edge if an id or relation is out of range, an edge
   /// occurs twice, a rule changes its mind, or, for a causal graph, an edge comes from a node that covers a later token
@@ -159,6 +164,7 @@ class AttentionGraphBuilder {
   std::int32_t add_sources(NodeKind kind, std::int64_t count, std::int64_t first_position);
   void start_part(Division division);
   std::int64_t num_sources() const;
+  static InEdgeRule rule_of(Part& part);
   Graph assemble(Part& part) const;
   void assemble_all(AttentionGraph& result);
 

@@ -45,6 +45,10 @@ class GraphGenerator {
   /// AttentionGraphBuilder does nearly all of the work.
   virtual AttentionGraph build(const BuildOptions& options) const = 0;
 
+  /// Mean number of in-edges of token nodes that the graph has. The search for a wanted degree asks for it again and
+  /// again; without a formula or AttentionGraphBuilder::attention_degree, which counts, it builds the graph.
+  virtual double attention_degree(const BuildOptions& options) const;
+
   /// Size of the relation table that serves every sequence of up to max_length tokens. Never falls when max_length
   /// grows, and a relation has the same id for every length: graph.num_edge_types() = num_relations(length).
   virtual std::int64_t num_relations(std::int64_t max_length) const = 0;
@@ -64,18 +68,29 @@ using CheckedFactory = std::function<std::unique_ptr<GraphGenerator>(const Setti
 using CombinatorFactory =
     std::function<std::unique_ptr<GraphGenerator>(const Settings& settings, const GeneratorRegistry& registry)>;
 
+/// How a pattern is given a wanted attention degree, {"kind": "window", "degree": 14}: by one of its parameters.
+struct DegreeRule {
+  /// A whole number, or a number that has a minimum and a maximum. Where it is large, more of it means a higher degree;
+  /// below that the degree may fall once. Empty: the degree of the pattern cannot be chosen.
+  std::string parameter = {};
+  /// A second parameter, and the whole number that suits a length where it is not given. Empty: none.
+  std::string companion = {};
+  std::function<std::int64_t(std::int64_t length)> companion_value = {};
+};
+
 /// What the registry knows of a generator without making one.
 struct GeneratorDescription {
   std::string name;                 ///< the "kind" in JSON
   std::string summary;              ///< one line
   ParameterTable parameters = {};   ///< what it takes
   bool causal = true;               ///< has a causal form
+  DegreeRule degree = {};           ///< not for patterns that have a parameter of their own called "degree"
   std::string origin = "built in";  ///< set by the registry: a plug-in's path
 };
 
 /// The version of GraphGenerator, GeneratorRegistry, AttentionGraph and AttentionGraphBuilder as compiled code sees
 /// them. Raised whenever a plug-in has to be built anew; a plug-in of another version is refused.
-inline constexpr int generator_interface_version = 1;
+inline constexpr int generator_interface_version = 2;
 
 /// Generators by name. Copyable; all calls are safe from several threads.
 class GeneratorRegistry {
@@ -115,7 +130,8 @@ class GeneratorRegistry {
   }
 
   /// Makes a generator. ConfigError if the name is unknown (names the nearest and lists all) or the parameters are
-  /// wrong. The parameters may contain "kind" if it is the same name.
+  /// wrong. The parameters may contain "kind" if it is the same name. They may not ask for a "degree", which needs a
+  /// length: see choose_degree.
   std::unique_ptr<GraphGenerator> make(const std::string& name, const nlohmann::json& parameters) const;
 
   /// Makes a generator from a specification, {"kind": "bpt", "k": 4}, or from a name alone, "bpt".
@@ -123,6 +139,8 @@ class GeneratorRegistry {
 
   /// Whether there is a generator of that name.
   bool contains(const std::string& name) const;
+  /// ConfigError as make if there is none of that name.
+  GeneratorDescription describe(const std::string& name) const;
   /// Sorted by name.
   std::vector<GeneratorDescription> list() const;
 
@@ -154,17 +172,39 @@ class GeneratorRegistry {
 /// The registry of the process, with everything that is built in.
 GeneratorRegistry& generators();
 
+/// What stands for the "degree" of a specification.
+struct DegreeChoice {
+  double wanted = 0;
+  std::string parameters;  ///< "width 13", "stride 16, c 2"
+  double degree = 0;       ///< what they give
+};
+/// "width 13 gives degree 13.6 (wanted: 14)".
+std::string to_string(const DegreeChoice& choice);
+
+/// Degrees whose ratio is at most this count as about the same.
+inline constexpr double same_degree = 1.25;
+
+/// Replaces "degree" in {"kind": "window", "degree": 14} by the value of the pattern's parameter whose graph, built
+/// with these options, comes nearest to that attention degree. Nothing if there is no "degree" or it is a parameter of
+/// the pattern itself (expander). Looks at about twice as many graphs as the value has binary digits, none of which is
+/// much larger than the one found; most built-in patterns count edges without making them. The same choice on every
+/// machine. ConfigError if the pattern has no such parameter, if that is given too, or if no value comes within the
+/// factor same_degree of the wanted degree: then with what can be reached.
+std::optional<DegreeChoice> choose_degree(nlohmann::json& specification, const BuildOptions& options,
+                                          const GeneratorRegistry& registry = generators());
+
 /// A graph specification as `bough graph` takes it: a generator, and what to build.
 struct GraphRequest {
   std::unique_ptr<GraphGenerator> generator;  ///< the pattern
   BuildOptions options;                       ///< length, causality and the like
+  std::optional<DegreeChoice> choice = {};    ///< for a "degree" in the specification
 
   /// The graph.
   AttentionGraph build() const { return generator->build(options); }
 };
 
-/// Reads {"kind": ..., parameters, "length": ..., "causal": ...}; "length" is required unless the
-/// pattern has but one. ConfigError as for make.
+/// Reads {"kind": ..., parameters or "degree", "length": ..., "causal": ...}; "length" is required unless the
+/// pattern has but one. ConfigError as for make and choose_degree.
 GraphRequest read_graph_request(const nlohmann::json& specification, const GeneratorRegistry& registry = generators());
 
 /// One graph of disjoint sequences, in the given order; each different length is built once and then pasted, so the

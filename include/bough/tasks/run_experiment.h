@@ -36,7 +36,9 @@ struct RunOutcome {
 
 /// What is known of a run before it starts, or why it cannot.
 struct RunEstimate {
-  std::string name;             ///< as RunOutcome::name
+  std::string name;  ///< as RunOutcome::name
+  /// Which parameter was chosen for a graph that asks for a "degree", as a sentence; empty: it does not ask.
+  std::string choice = {};
   std::string error = {};       ///< why it cannot start
   double attention_degree = 0;  ///< mean number of nodes a token attends to
   /// Of the graph of one sequence; its tokens; trained numbers of the model.

@@ -69,6 +69,15 @@ TEST_P(EveryPattern, IsWellFormedForEveryShortLength) {
   }
 }
 
+TEST_P(EveryPattern, KnowsItsDegreeAsIfItHadBeenBuilt) {
+  for (const bool causal : directions()) {
+    for (int n = 1; n <= 70; n += 3) {
+      const BuildOptions options{.length = n, .causal = causal};
+      ASSERT_DOUBLE_EQ(generator->attention_degree(options), attention_degree(generator->build(options))) << "n " << n;
+    }
+  }
+}
+
 TEST_P(EveryPattern, GivesARelationTheSameIdForEveryLength) {
   const std::vector<std::string> longest = generator->build({.length = 200}).relations;
   for (int n = 1; n < 200; n += 1 + n / 7) {

@@ -1,0 +1,94 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/program.h"
+#include "tests/support/files.h"
+
+namespace bough::test {
+namespace {
+
+using nlohmann::json;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+/// Options for a model that trains in a moment.
+std::vector<std::string> small(std::vector<std::string> arguments) {
+  for (const char* text : {"task.corpus.train_characters=3000", "task.corpus.valid_characters=300",
+                           "task.corpus.test_characters=500", "model.dim=12", "train.tokens_per_batch=64"}) {
+    arguments.insert(arguments.end(), {"--set", text});
+  }
+  arguments.insert(arguments.begin(), "compare-patterns");
+  arguments.insert(arguments.end(), {"--length", "64"});
+  return arguments;
+}
+
+TEST(ComparePatterns, WritesAnExperimentRunsItAndMakesThePage) {
+  const TemporaryFolder folder;
+  const ProgramResult result = run_bough(small({"--degree", "5,10", "--patterns", "window,bpt,full", "--steps", "3",
+                                                "--seeds", "1", "--out", folder.file("out"), "--no-open"}));
+  ASSERT_EQ(result.exit_code, 0) << result.errors;
+  EXPECT_THAT(result.errors, AllOf(HasSubstr("window: width 4 gives degree 4.844 (wanted: 5)"),
+                                   HasSubstr("left out: [bpt] degree 5 cannot be reached for 64 tokens, causal")));
+  EXPECT_THAT(result.output, HasSubstr(folder.file("out/report.html")));
+  EXPECT_TRUE(std::filesystem::exists(folder.file("out/report.html")));
+
+  const std::string text = file_content(folder.file("out/experiment.json"));
+  EXPECT_THAT(text, HasSubstr("    \"train.seed\": [1]\n"));  // the layout for people is kept
+  EXPECT_THAT(text, HasSubstr("{\"kind\": \"window\", \"degree\": 5}"));
+  const json experiment = json::parse(text);
+  EXPECT_EQ(experiment["sweep"]["graph"],
+            json::parse(R"([{"kind": "window", "degree": 5}, {"kind": "window", "degree": 10},
+                                                          {"kind": "bpt", "degree": 10}, {"kind": "full"}])"));
+  EXPECT_EQ(experiment["focus"], "window");
+  EXPECT_EQ(experiment["train"]["steps"], 3);
+  EXPECT_EQ(json::parse(file_content(folder.file("out/results.json")))["runs"].size(), 4u);
+
+  // What it wrote is an experiment like any other.
+  const ProgramResult again = run_bough({"run", folder.file("out/experiment.json"), "--dry-run"});
+  EXPECT_EQ(again.exit_code, 0) << again.errors;
+}
+
+TEST(ComparePatterns, ADryRunWritesTheExperimentAndThePlanOnly) {
+  const TemporaryFolder folder;
+  write_file(folder.file("text.txt"), std::string(20'000, 'x'));
+  const ProgramResult result =
+      run_bough({"compare-patterns", "--data", folder.file("text.txt"), "--out", folder.file("out"), "--dry-run"});
+  ASSERT_EQ(result.exit_code, 0) << result.errors;
+  EXPECT_THAT(result.output, AllOf(HasSubstr("bpt-degree14-seed1"), HasSubstr("sparse_fixed-degree31-seed2"),
+                                   HasSubstr("sparse_fixed: stride 16, c 3 gives degree 31 (wanted: 31)")));
+  EXPECT_FALSE(std::filesystem::exists(folder.file("out/results.json")));
+  const json experiment = json::parse(file_content(folder.file("out/experiment.json")));
+  EXPECT_EQ(experiment["task"]["corpus"]["path"], folder.file("text.txt"));
+  EXPECT_EQ(experiment["sweep"]["train.seed"], json({1, 2}));
+  EXPECT_EQ(experiment["sweep"]["graph"].size(), 9u);
+}
+
+TEST(ComparePatterns, TakesParametersOfPatternsAndLeavesOutWhatIsTheSame) {
+  const TemporaryFolder folder;
+  const ProgramResult result = run_bough({"compare-patterns", "--degree", "20,20.1,30", "--patterns",
+                                          "sparse_fixed:stride=32,bpt", "--out", folder.file("out"), "--dry-run"});
+  ASSERT_EQ(result.exit_code, 0) << result.errors;
+  const json graphs = json::parse(file_content(folder.file("out/experiment.json")))["sweep"]["graph"];
+  EXPECT_EQ(graphs[0], json({{"kind", "sparse_fixed"}, {"stride", 32}, {"degree", 20}}));
+  EXPECT_THAT(result.errors, HasSubstr("left out: bpt at degree 20.1, for which it is the same graph as at degree 20"));
+}
+
+TEST(ComparePatterns, AnswersMistakesWithOneSentence) {
+  const auto error_of = [](std::vector<std::string> arguments, int exit_code) {
+    arguments.insert(arguments.begin(), "compare-patterns");
+    const ProgramResult result = run_bough(arguments);
+    EXPECT_EQ(result.exit_code, exit_code) << result.errors;
+    return result.errors;
+  };
+  EXPECT_THAT(error_of({"--patterns", "btp"}, 2), HasSubstr("did you mean \"bpt\"?"));
+  EXPECT_THAT(error_of({"--degree", "0"}, 2), HasSubstr("0"));
+  EXPECT_THAT(error_of({"--data", "/nowhere/text.txt"}, 1), HasSubstr("there is no file '/nowhere/text.txt'"));
+  EXPECT_THAT(error_of({"--degree", "1000", "--patterns", "window"}, 2), HasSubstr("none of the patterns"));
+  EXPECT_THAT(error_of({"--patterns", "window:width"}, 2), HasSubstr("parameters like k=4"));
+}
+
+}  // namespace
+}  // namespace bough::test
