@@ -130,7 +130,7 @@ TEST(ReportPage, HasTheSameColoursInEveryPlotAndTellsCurvesOfOnePatternApart) {
       const sets = Chart.getChart(canvas).data.datasets.filter((set) => !set.isBound);
       names[canvas.id] = sets.map((set) => set.label);
       if (canvas.id === "curves") {
-        for (const set of sets) groups.set(set.group, [set.borderColor, String(set.borderDash), set.pointStyle].join());
+        for (const set of sets.filter((set) => set.group)) groups.set(set.group, [set.borderColor, String(set.borderDash), set.pointStyle].join());
       } else {
         for (const set of sets) (colours[data.points[set.data[0].point].kind] ??= new Set()).add(set.borderColor.slice(0, 7));
       }
