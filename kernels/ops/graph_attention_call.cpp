@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "src/core/recording.h"
+#include "src/core/tensor_body.h"
 
 namespace bough {
 namespace {
@@ -18,6 +19,7 @@ void require(const char* where, bool condition, const char* what, const Tensor& 
 }
 
 void require_rows(const char* where, const char* what, const Tensor& tensor, std::int64_t rows, const char* side) {
+  throw_if_missing(tensor);
   if (!tensor.defined()) throw ShapeError(where, fmt::format("{} is undefined; it was never given a value", what));
   if (tensor.rank() != 3 || tensor.size(0) != rows) {
     throw ShapeError(where, fmt::format("{} must be [{}, heads, width] with one row for each of the graph's {}, not {}",

@@ -12,11 +12,14 @@
 #include "kernels/on_device.h"
 #include "kernels/ops/message_passes.h"
 #include "kernels/views.h"
+#include "src/core/tensor_body.h"
 
 namespace bough {
 namespace {
 
 void require_segments(std::string_view where, const Tensor& values, const Tensor& offsets) {
+  throw_if_missing(values);
+  throw_if_missing(offsets);
   if (!values.defined() || !offsets.defined()) {
     throw ShapeError(
         where, fmt::format("{} is undefined; it was never given a value", values.defined() ? "offsets" : "values"));

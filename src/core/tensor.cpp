@@ -14,7 +14,14 @@
 namespace bough {
 namespace {
 
+/// The deleter of a null pointer to a body: what such a pointer can carry, so that handles do not grow.
+struct WhatIsMissing {
+  std::exception_ptr error;
+  void operator()(TensorBody*) const {}
+};
+
 const TensorBody& body_of(const char* where, const Tensor& tensor) {
+  throw_if_missing(tensor);
   if (!tensor.defined()) throw Error(where, "the tensor is undefined; it was never given a value");
   return *tensor.body();
 }
@@ -59,6 +66,15 @@ void require_same(const char* where, const TensorBody& target, const TensorBody&
 }
 
 }  // namespace
+
+Tensor missing_tensor(std::exception_ptr error) {
+  return Tensor(std::shared_ptr<TensorBody>(nullptr, WhatIsMissing{std::move(error)}));
+}
+
+void throw_if_missing(const Tensor& tensor) {
+  if (tensor.defined()) return;
+  if (const auto* missing = std::get_deleter<WhatIsMissing>(tensor.body())) std::rethrow_exception(missing->error);
+}
 
 Tensor make_view(const std::shared_ptr<Storage>& storage, std::int64_t offset, const Shape& shape, DType dtype) {
   auto body = std::make_shared<TensorBody>();
@@ -341,6 +357,7 @@ template bfloat16 Tensor::item<bfloat16>() const;
 template std::vector<bfloat16> Tensor::to_vector<bfloat16>() const;
 
 void* device_address(const Tensor& tensor) {
+  throw_if_missing(tensor);
   if (!tensor.defined()) throw ShapeError("device_address", "the tensor is not defined");
   return tensor.body()->bytes();
 }

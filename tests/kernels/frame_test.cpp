@@ -6,6 +6,7 @@
 #include "bough/ops/activation.h"
 #include "bough/ops/arithmetic.h"
 #include "bough/ops/edge_softmax.h"
+#include "bough/ops/graph_attention.h"
 #include "bough/ops/gspmm.h"
 #include "bough/ops/reduce.h"
 #include "tests/kernels/message_passing_cases.h"
@@ -378,6 +379,40 @@ TEST(Frame, SaysWhatIsMissingOrDoesNotFit) {
   EXPECT_THAT(failure([&] { frame.send({-1}, fn::copy_u("h", "m")); }), HasSubstr("edge -1"));
   Frame bipartite(Graph::bipartite({0}, {0}));
   EXPECT_THAT(failure([&] { bipartite.node("h"); }), HasSubstr("src_node"));
+}
+
+TEST(Frame, ReadingAFeatureThatIsNotThereNamesItTheNearestAndAllOthers) {
+  Frame frame = small_frame();
+  frame.node("layer_one") = ones({5, 2});
+  const auto failure = [](auto&& f) { return error_message<GraphError>(f); };
+  const std::string sentence =
+      "[Frame] there is no node feature 'layer_on', did you mean 'layer_one'?; known are: h, layer_one";
+  EXPECT_EQ(failure([&] { frame.node("layer_on") * 2; }), sentence);
+  EXPECT_EQ(failure([&] { frame.node("layer_on").shape(); }), sentence);
+  EXPECT_EQ(failure([&] { frame.node("layer_on").grad(); }), sentence);
+  EXPECT_EQ(failure([&] { frame.node("layer_on").set_requires_grad(true); }), sentence);
+  EXPECT_EQ(failure([&] { frame.node("layer_on").backward(); }), sentence);
+  EXPECT_EQ(failure([&] { const_cast<const Frame&>(frame).node("layer_on"); }), sentence);
+  EXPECT_EQ(failure([&] {
+              const Tensor copy = frame.node("layer_on");
+              gspmm(frame.graph(), BinaryOp::copy_lhs, ReduceOp::sum, copy, {});
+            }),
+            sentence);
+  const std::string of_edges = "[Frame] there is no edge feature 'score'; known are: w";
+  EXPECT_EQ(failure([&] { edge_softmax(frame.graph(), frame.edge("score")); }), of_edges);
+  const Tensor x = ones({5, 1, 2});
+  EXPECT_EQ(failure([&] { graph_attention(frame.graph(), x, x, x, {.edge_bias = frame.edge("score")}); }), of_edges);
+  EXPECT_EQ(failure([&] { Frame(small_graph()).edge("score").rank(); }),
+            "[Frame] there is no edge feature 'score', nor any other");
+}
+
+TEST(Frame, AFeatureThatIsNotThereCanBeAskedForAndAssigned) {
+  Frame frame = small_frame();
+  EXPECT_FALSE(frame.node("new").defined());
+  EXPECT_FALSE(frame.has_node("new"));
+  Tensor& feature = frame.node("new");
+  feature = ones({5, 1});
+  expect_close(frame.node("new"), {1, 1, 1, 1, 1});
 }
 
 TEST(Frame, BipartiteGraphsHaveFeaturesOnBothSides) {
