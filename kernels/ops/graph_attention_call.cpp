@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "bough/detail/mp/adjacency.h"
 #include "src/core/recording.h"
 #include "src/core/tensor_body.h"
 
@@ -46,9 +47,7 @@ void check_relation_table(const char* where, const char* what, const Tensor& tab
   if (!table.defined()) return;
   require(where, right_shape, what, table, shape);
   for (const Graph& graph : graphs) {
-    if (graph.num_edges() > 0 && graph.edge_types().empty()) {
-      throw GraphError(where, fmt::format("{} needs a graph with edge types, and this one has none", what));
-    }
+    mp::require_edge_types(where, what, graph);
     if (table.size(0) < graph.num_edge_types()) {
       throw ShapeError(where, fmt::format("{} has {} rows, but the graph has {} edge types", what, table.size(0),
                                           graph.num_edge_types()));

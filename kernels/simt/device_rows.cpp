@@ -13,6 +13,9 @@ struct ByDestination : DeviceRows {
 struct BySource : DeviceRows {
   using DeviceRows::DeviceRows;
 };
+struct DeviceEdgeTypes {
+  Tensor types;
+};
 
 template <typename T>
 constexpr std::int64_t words = sizeof(T) / sizeof(std::int64_t);
@@ -70,6 +73,12 @@ const std::int32_t* DeviceEnds::dst() const { return device_data<std::int32_t>(d
 
 std::shared_ptr<const DeviceEnds> device_ends(const Graph& graph, Device device) {
   return graph.cached<DeviceEnds>([&] { return DeviceEnds(graph.coo(), device); }, key_of(device));
+}
+
+Tensor device_edge_types(const Graph& graph, Device device) {
+  return graph
+      .cached<DeviceEdgeTypes>([&] { return DeviceEdgeTypes{copied(graph.edge_types(), device)}; }, key_of(device))
+      ->types;
 }
 
 std::shared_ptr<const DeviceRows> device_rows(const Graph& graph, mp::Direction direction, Device device) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -20,7 +21,9 @@ class MessageReduction {
  public:
   MessageReduction(const Graph& graph, const Message& message, const Reduce& reduce, PassOperands operands,
                    const MessageReduceOptions& options)
-      : graph_(graph), message_(message), reduce_(reduce), operands_(std::move(operands)), options_(options) {}
+      : graph_(graph), message_{message}, reduce_(reduce), operands_(std::move(operands)), options_(options) {
+    if constexpr (AsksForEdge<Message, N>) require_edge_types("message_reduce", "the message", graph);
+  }
 
   Tensor run() const {
     const std::vector<Tensor> inputs = operands_.tensors();
@@ -66,7 +69,9 @@ class MessageReduction {
     });
   }
 
-  Loops<Message, Reduce, N> loops() const { return {graph_, message_, reduce_, operands_, options_}; }
+  /// What the loops compute with.
+  using LoopMessage = std::conditional_t<AsksForEdge<Message, N>, TypedMessage<Message>, Message>;
+  Loops<LoopMessage, Reduce, N> loops() const { return {graph_, message_, reduce_, operands_, options_}; }
 
   MessageReduction without_tensors() const {
     MessageReduction copy = *this;
@@ -95,7 +100,7 @@ class MessageReduction {
   }
 
   Graph graph_;
-  Message message_;
+  LoopMessage message_;
   Reduce reduce_;
   PassOperands operands_;
   MessageReduceOptions options_;

@@ -52,4 +52,7 @@ class DeviceEnds {
 /// The graph's, copied to the device when first asked for.
 std::shared_ptr<const DeviceEnds> device_ends(const Graph& graph, Device device);
 
+/// The type of each edge, int32 [edges], copied to the device when first asked for; [0] for a graph without types.
+Tensor device_edge_types(const Graph& graph, Device device);
+
 }  // namespace bough::simt
