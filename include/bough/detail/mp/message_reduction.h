@@ -7,6 +7,7 @@
 
 #include "bough/autograd/autograd.h"
 #include "bough/core/tensor.h"
+#include "bough/detail/mp/functor_checks.h"
 #include "bough/detail/mp/functor_traits.h"
 #include "bough/detail/mp/host_loops.h"
 #include "bough/detail/mp/pass_operands.h"
@@ -118,14 +119,17 @@ Tensor reduced_messages(const Graph& graph, PassOperands operands, const Message
       return Tensor();
     }
   };
-  switch (operands.count()) {
-    case 1:
-      return run.template operator()<1>();
-    case 2:
-      return run.template operator()<2>();
-    default:
-      return run.template operator()<3>();
+  if constexpr (functors_fit<Message, Reduce>()) {
+    switch (operands.count()) {
+      case 1:
+        return run.template operator()<1>();
+      case 2:
+        return run.template operator()<2>();
+      default:
+        return run.template operator()<3>();
+    }
   }
+  return {};
 }
 
 }  // namespace bough::mp
