@@ -343,7 +343,7 @@ std::int64_t items_per_task(const AttentionInputs<T>& in) {
 
 /// target[row] (+)= factor * (part 0 + part 1 + ...), in this order; parts are `stride` elements apart.
 template <typename T>
-void merge_partials(const SplitRow& row, std::int64_t heads, std::int64_t width, T factor, const T* parts,
+void merge_partials(const SplitAttentionRow& row, std::int64_t heads, std::int64_t width, T factor, const T* parts,
                     std::int64_t stride, HeadRows<T> target, bool accumulate) {
   if (!target) return;
   for (std::int64_t h = 0; h < heads; ++h) {
@@ -394,7 +394,7 @@ void attend_rows_backward_to_sources(Cpu, const AttentionEdges& edges, const Att
                     functions.to_sources(edges, in, first, last, partials.data(), gradients, accumulate);
                   });
   parallel_chunks(static_cast<std::int64_t>(schedule.split_rows.size()), 1, [&](std::int64_t i, std::int64_t) {
-    const SplitRow& row = schedule.split_rows[static_cast<std::size_t>(i)];
+    const SplitAttentionRow& row = schedule.split_rows[static_cast<std::size_t>(i)];
     merge_partials(row, in.heads, in.width, in.scale, partials.data(), size, gradients.k, accumulate);
     merge_partials(row, in.heads, in.value_width, T{1}, partials.data() + keys, size, gradients.v, accumulate);
   });

@@ -50,7 +50,7 @@ template <typename T>
 struct TileFunctions {
   /// `next`: what this thread is likely to do afterwards.
   void (*attend_work_item)(const TileForward<T>&, const TileTask&, const TileTask& next);
-  void (*merge_partials)(const TileForward<T>&, const SplitRow&, std::int64_t head);
+  void (*merge_partials)(const TileForward<T>&, const SplitAttentionRow&, std::int64_t head);
 };
 
 /// One call of attend_tiles_backward; parts of gradients that are added up at the end are [number, heads, width] each.

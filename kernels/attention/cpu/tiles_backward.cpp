@@ -535,7 +535,7 @@ void attend_tiles_backward(Cpu, const AttentionPlan& plan, const AttentionInputs
   if (gradients.q) {
     parallel_chunks(static_cast<std::int64_t>(plan.split_rows.size()), 8, [&](std::int64_t first, std::int64_t last) {
       for (std::int64_t i = first; i < last; ++i) {
-        const SplitRow& row = plan.split_rows[static_cast<std::size_t>(i)];
+        const SplitAttentionRow& row = plan.split_rows[static_cast<std::size_t>(i)];
         for (std::int64_t head = 0; head < in.heads; ++head) {
           functions.add_partials(in.width, query_partials.data() + (row.first_partial * in.heads + head) * in.width,
                                  in.heads * in.width, row.num_partials, gradients.q(row.row, head));

@@ -15,7 +15,7 @@ namespace bough::simt {
 template <typename T>
 inline constexpr int pack_size = 16 / static_cast<int>(sizeof(AccumType<std::remove_const_t<T>>));
 
-/// row_max and row_sum of a segment stand before its sums, which begin at a pack.
+/// row_max and row_sum of a split stand before its sums, which begin at a pack.
 template <typename T>
 inline constexpr std::int64_t partial_header = pack_size<T>;
 

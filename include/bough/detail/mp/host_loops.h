@@ -32,7 +32,7 @@ class HostLoops {
                                 static_cast<T>(options_.empty_value)};
     const auto reduce = [&]<typename... Operands>(const std::tuple<Operands...>& operands) {
       const EdgeKernel<T, 1, Message, Operands...> kernel{message_, operands, features.offsets.data()};
-      const Schedule schedule = make_schedule(*plan, layout, features, options_.strategy);
+      const TraversalSchedule schedule = make_traversal_schedule(*plan, layout, features, options_.strategy);
       const Adjacency edges = edges_by(graph_, Direction::by_destination);
       if constexpr (Selects<Reduce>) {
         if (arg_indices.defined()) {
@@ -144,7 +144,7 @@ class HostLoops {
       const auto plan = traversal_plan(graph_, direction);
       RowReduction<false, T, decltype(kernel), Sum>(edges_by(graph_, direction), kernel, Sum{},
                                                     {result.data<T>(), features.width})
-          .run(*plan, make_schedule(*plan, layout, features));
+          .run(*plan, make_traversal_schedule(*plan, layout, features));
     }
   }
 

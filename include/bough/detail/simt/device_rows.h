@@ -20,7 +20,7 @@ class DeviceRows {
  public:
   /// Copies what was grouped on the host.
   DeviceRows(const CompressedView& view, std::span<const std::int32_t> edge_types, Device device,
-             std::int64_t segment_edges = default_segment_edges);
+             std::int64_t split_edges = default_split_edges);
   /// Groups edges on a GPU: the same rows, whose host then needs no such format of the graph. Waits for the GPU.
   DeviceRows(const UngroupedEdges& ends, std::span<const std::int32_t> edge_types, Device gpu);
 
