@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "bough/detail/mp/adjacency.h"
-#include "src/core/recording.h"
+#include "src/core/captured_graph.h"
 #include "src/core/tensor_body.h"
 
 namespace bough {
@@ -146,9 +146,9 @@ AttentionCall check_attention(const char* where, std::span<const Graph> graphs, 
       .tensor_cores = options.tensor_cores};
   if (options.dropout > 0) {
     if (options.kernel == AttentionKernel::unfused) {
-      Recording::refuse(t.q.device(), "dropout of attention weights by AttentionKernel::unfused");
+      CapturedGraph::refuse(t.q.device(), "dropout of attention weights by AttentionKernel::unfused");
     }
-    call.dropout.stream_shift = Recording::random_shift(t.q.device());
+    call.dropout.stream_shift = CapturedGraph::random_shift(t.q.device());
     call.dropout.threshold = static_cast<std::uint32_t>(std::max(1.0, std::floor(options.dropout * 0x1p32)));
     call.dropout.scale = 1 / (1 - options.dropout);
   }

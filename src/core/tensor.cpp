@@ -7,8 +7,8 @@
 
 #include "bough/core/parallel.h"
 #include "src/core/accumulate.h"
+#include "src/core/captured_graph.h"
 #include "src/core/cuda_device.h"
-#include "src/core/recording.h"
 #include "src/core/tensor_body.h"
 
 namespace bough {
@@ -94,13 +94,13 @@ void copy_elements(const TensorBody& source, TensorBody& target) {
                     [&](std::int64_t begin, std::int64_t end) { std::memmove(out + begin, in + begin, end - begin); });
     return;
   }
-  if (to.kind == Device::Kind::cpu) Recording::refuse(from, "a copy to the host");
+  if (to.kind == Device::Kind::cpu) CapturedGraph::refuse(from, "a copy to the host");
   if (from.kind == Device::Kind::cpu) {
     return copy_from_host(to.index, target.bytes(), source.bytes(), source.num_bytes());
   }
   if (from.kind == to.kind && from.index != to.index) {
-    Recording::refuse(from, "a copy to another device");
-    Recording::refuse(to, "a copy from another device");
+    CapturedGraph::refuse(from, "a copy to another device");
+    CapturedGraph::refuse(to, "a copy from another device");
     return cuda_copy_between(to.index, target.bytes(), from.index, source.bytes(), source.num_bytes());
   }
   cuda_copy(from.index, target.bytes(), source.bytes(), source.num_bytes(),

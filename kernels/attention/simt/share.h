@@ -61,7 +61,7 @@ void with_share(const char* where, const AttentionInputs<T>& in, const F& f, con
 }
 
 /// Whether an edge keeps its weight: AttentionDropout::keeps, with the random numbers of this replay if the launch is
-/// part of a recorded step.
+/// part of a captured step.
 template <typename Context>
 BOUGH_DEVICE bool keeps_weight(Context& context, AttentionDropout dropout, std::int32_t src, std::int32_t dst,
                                std::int64_t head, std::uint32_t ordinal) {

@@ -38,7 +38,7 @@ void compress_edges(Cuda gpu, const std::int32_t* rows, const std::int32_t* neig
 template <typename Index>
 void group_rows(Cuda gpu, const Index* index, std::int64_t count, std::int64_t num_rows, std::int32_t* order,
                 std::int64_t* offsets) {
-  emulator::run_or_record([=] {
+  emulator::run_or_capture([=] {
     const emulator::DeviceAccess access(gpu.device);
     const auto row_of = [&](std::int32_t position) -> std::int64_t { return index[position]; };
     sort_entries(count, num_rows, row_of, row_of, order, offsets);
