@@ -108,7 +108,7 @@ template <typename T>
 void scores_gradient(Cuda gpu, Rows<const T> logits, const ClassTargets& targets, Rows<const T> normalizers,
                      std::span<const T> dy, const LossScale& scale, Rows<T> gradient) {
   cross_entropy_backward(
-      gpu, simt::CrossEntropyGradient<T>{logits.count, logits.width, logits.data, view_of(targets), normalizers.data,
+      gpu, simt::CrossEntropyBackward<T>{logits.count, logits.width, logits.data, view_of(targets), normalizers.data,
                                          dy.data(), dy.size() == 1, scale.here, gradient.data,
                                          scale.there.defined() ? device_data<double>(scale.there) : nullptr});
 }

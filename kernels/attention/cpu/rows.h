@@ -29,7 +29,7 @@ struct RowFunctions {
                       HeadRows<const T> lse, HeadRows<T> weights);
 };
 template <typename T>
-struct RowGradientFunctions {
+struct RowBackwardFunctions {
   /// Gradients of tables go to `tables`, which is one task's own.
   void (*to_destinations)(const AttentionEdges&, const AttentionInputs<T>&, std::int64_t first, std::int64_t last,
                           T* partials, const AttentionGradients<T>&, const RelationTables<T>& tables);

@@ -224,8 +224,8 @@ void to_sources(const AttentionEdges& edges, const AttentionInputs<T>& in, std::
   hwy::FlushStream();
 }
 
-RowGradientFunctions<float> row_gradient_functions_float() { return {to_destinations<float>, to_sources<float>}; }
-RowGradientFunctions<double> row_gradient_functions_double() { return {to_destinations<double>, to_sources<double>}; }
+RowBackwardFunctions<float> row_backward_functions_float() { return {to_destinations<float>, to_sources<float>}; }
+RowBackwardFunctions<double> row_backward_functions_double() { return {to_destinations<double>, to_sources<double>}; }
 
 }  // namespace bough::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -234,15 +234,15 @@ HWY_AFTER_NAMESPACE();
 namespace bough {
 namespace {
 
-HWY_EXPORT(row_gradient_functions_float);
-HWY_EXPORT(row_gradient_functions_double);
+HWY_EXPORT(row_backward_functions_float);
+HWY_EXPORT(row_backward_functions_double);
 
 template <typename T>
-RowGradientFunctions<T> row_gradient_functions() {
+RowBackwardFunctions<T> row_backward_functions() {
   if constexpr (std::is_same_v<T, float>)
-    return HWY_DYNAMIC_DISPATCH(row_gradient_functions_float)();
+    return HWY_DYNAMIC_DISPATCH(row_backward_functions_float)();
   else
-    return HWY_DYNAMIC_DISPATCH(row_gradient_functions_double)();
+    return HWY_DYNAMIC_DISPATCH(row_backward_functions_double)();
 }
 
 constexpr std::int64_t table_memory_limit = std::int64_t{48} << 20;
@@ -363,7 +363,7 @@ void merge_partials(const SplitAttentionRow& row, std::int64_t heads, std::int64
 template <typename T>
 void attend_rows_backward_to_destinations(Cpu, const AttentionEdges& edges, const AttentionInputs<T>& in,
                                           const AttentionGradients<T>& gradients) {
-  const RowGradientFunctions<T> functions = row_gradient_functions<T>();
+  const RowBackwardFunctions<T> functions = row_backward_functions<T>();
   const RowSchedule& schedule = *edges.schedule;
   const auto items = static_cast<std::int64_t>(schedule.items.size());
   const std::int64_t size = in.heads * in.width;
@@ -385,7 +385,7 @@ void attend_rows_backward_to_destinations(Cpu, const AttentionEdges& edges, cons
 template <typename T>
 void attend_rows_backward_to_sources(Cpu, const AttentionEdges& edges, const AttentionInputs<T>& in,
                                      const AttentionGradients<T>& gradients, bool accumulate) {
-  const RowGradientFunctions<T> functions = row_gradient_functions<T>();
+  const RowBackwardFunctions<T> functions = row_backward_functions<T>();
   const RowSchedule& schedule = *edges.schedule;
   const std::int64_t keys = in.heads * in.width, size = keys + in.heads * in.value_width;
   const Scratch<T> partials(schedule.num_partials * size);

@@ -64,7 +64,7 @@ struct TileBackward {
   T* value_buffers;
 };
 template <typename T>
-struct TileGradientFunctions {
+struct TileBackwardFunctions {
   /// Adds gradients of relation keys to relation_tables [heads of the task, relations, width], unless that is null.
   void (*attend_work_item_backward)(const TileBackward<T>&, const TileTask&, T* relation_tables);
   void (*add_partials)(std::int64_t width, const T* partials, std::int64_t stride, std::int64_t count, T* sum);

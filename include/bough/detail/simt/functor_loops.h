@@ -185,14 +185,14 @@ class FunctorLoops {
     if constexpr (Index + 1 == N) {
       if (operands_.target(Index) == Target::edge) {
         const auto ends = device_ends(graph_, device());
-        return map_messages(launches, "message_gradient", {ends->src(), ends->dst(), graph_.num_edges()}, message,
-                            address<T>(result));
+        return map_messages(launches, "message_reduce_backward", {ends->src(), ends->dst(), graph_.num_edges()},
+                            message, address<T>(result));
       }
     }
     if constexpr (Index < 2) {
       const auto rows = device_rows(graph_, direction, device());
-      reduce_messages<false>(launches, {"message_gradient", "message_gradient_merge"}, rows->rows(), rows->edges(),
-                             message, mp::Sum{}, ReducedRows<T>{address<T>(result)});
+      reduce_messages<false>(launches, {"message_reduce_backward", "message_reduce_backward_merge"}, rows->rows(),
+                             rows->edges(), message, mp::Sum{}, ReducedRows<T>{address<T>(result)});
     }
   }
 
