@@ -73,7 +73,7 @@ class TrainingRun {
   virtual Tensor loss(const Batch& batch, StepPosition at) = 0;
   /// What that mean was taken over (targets, sequences), in the same unit for all batches.
   virtual double count(const Batch& batch) const = 0;
-  /// Whether from this step on loss() depends on nothing but the batch, so that it may be recorded once and replayed.
+  /// Whether from this step on loss() depends on nothing but the batch, so that it may be captured once and replayed.
   virtual bool can_replay(StepPosition /*at*/) const { return true; }
 
   /// Metrics by name, the task's metric() among them.

@@ -1,6 +1,7 @@
 #include "graph/io/npy.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -27,11 +28,13 @@ class HeaderParser {
       const std::string_view key = quoted();
       expect(':');
       if (key == "descr" && !has_descr_) {
+        if (accept('[')) entry_.fail("has several fields in each element; save each of them as an array of its own");
         take_descr(quoted());
         has_descr_ = true;
       } else if (key == "fortran_order" && !has_order_) {
-        // Means nothing for a single axis.
-        if (const std::string_view order = word(); order != "False" && order != "True") fail();
+        const std::string_view order = word();
+        if (order != "False" && order != "True") fail();
+        header_.fortran_order = order == "True";
         has_order_ = true;
       } else if (key == "shape" && !has_shape_) {
         take_shape();
@@ -51,20 +54,14 @@ class HeaderParser {
 
  private:
   void take_descr(std::string_view descr) {
-    // Byte order, kind, size: "<i4", "|i1", "<U3". One byte has no order.
-    if (descr.size() < 3) fail();
+    // Byte order, kind, size: "<i4", "|i1", "<U3". One byte has no order. What is not known has no width.
+    if (descr.size() < 2) fail();
+    header_.descr = std::string(descr.substr(0, 20));
     header_.kind = descr[1];
-    const auto [end, error] = std::from_chars(descr.data() + 2, descr.data() + descr.size(), header_.width);
-    const bool known = header_.kind == 'S' || header_.kind == 'U' ||
-                       ((header_.kind == 'i' || header_.kind == 'u') &&
-                        (header_.width == 1 || header_.width == 2 || header_.width == 4 || header_.width == 8));
-    if (error != std::errc() || end != descr.data() + descr.size() || header_.width < 0 || !known ||
-        (descr[0] != '<' && descr[0] != '|')) {
-      entry_.fail(
-          fmt::format("has elements of type '{}', but little-endian integers are needed; in NumPy: "
-                      "astype('int32')",
-                      std::string(descr.substr(0, 20))));
-    }
+    std::int64_t width = 0;
+    const auto [end, error] = std::from_chars(descr.data() + 2, descr.data() + descr.size(), width);
+    if (error != std::errc() || end != descr.data() + descr.size()) return;
+    if (width >= 0 && (descr[0] == '<' || descr[0] == '|')) header_.width = width;
   }
 
   void take_shape() {
@@ -137,9 +134,10 @@ NpyHeader read_header(ZipEntryReader& entry) {
 std::int64_t checked_elements(const ZipEntryReader& entry, const NpyHeader& header) {
   const std::int64_t bytes = header.kind == 'U' ? 4 : header.kind == 'S' ? 1 : header.width;
   const std::int64_t letters = header.kind == 'U' || header.kind == 'S' ? header.width : 1;
-  std::int64_t elements = 1;
+  const bool empty = std::ranges::find(header.shape, 0) != header.shape.end();
+  std::int64_t elements = empty ? 0 : 1;
   for (const std::int64_t extent : header.shape) {
-    if (extent != 0 && elements > entry.remaining() / extent) entry.fail("is smaller than its shape");
+    if (!empty && elements > entry.remaining() / extent) entry.fail("is smaller than its shape");
     elements *= extent;
   }
   if (letters > longest_text || elements * letters * bytes != entry.remaining()) {
@@ -177,8 +175,15 @@ void for_each_integer(ZipEntryReader& entry, const NpyHeader& header, std::int64
                    : for_each_stored<std::uint64_t>(entry, elements, take);
 }
 
+bool holds_integers(const NpyHeader& header) {
+  const std::int64_t width = header.width;
+  return (header.kind == 'i' || header.kind == 'u') && (width == 1 || width == 2 || width == 4 || width == 8);
+}
+
 void require_integers(const ZipEntryReader& entry, const NpyHeader& header) {
-  if (header.kind != 'i' && header.kind != 'u') entry.fail("holds text, but integers are needed");
+  if (holds_integers(header)) return;
+  entry.fail(fmt::format("has elements of type '{}', but little-endian integers are needed; in NumPy: astype('int32')",
+                         header.descr));
 }
 
 void require_one_axis(const ZipEntryReader& entry, const NpyHeader& header) {
@@ -257,9 +262,60 @@ std::string read_npy_text(const InputFile& file, const ZipEntry& zip_entry) {
   return text;
 }
 
-std::string npy_header(const char* descr, std::int64_t size) {
-  std::string dictionary = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': {}, }}", descr,
-                                       size < 0 ? std::string("()") : fmt::format("({},)", size));
+namespace {
+
+/// The type of tensors that holds all values of an array.
+DType dtype_for(const ZipEntryReader& entry, const NpyHeader& header) {
+  if (header.kind == 'f' && header.width == 4) return DType::float32;
+  if (header.kind == 'f' && header.width == 8) return DType::float64;
+  if (header.kind == 'b' && header.width == 1) return DType::boolean;
+  if (holds_integers(header) && (header.width < 4 || header.descr == "<i4")) return DType::int32;
+  if (header.descr == "<i8" || header.descr == "<u4") return DType::int64;
+  entry.fail(
+      fmt::format("has elements of type '{}', but a tensor holds little-endian float32, float64, int32, int64 or "
+                  "bool; in NumPy: astype('float32')",
+                  header.descr));
+}
+
+Shape tensor_shape(const ZipEntryReader& entry, const NpyHeader& header) {
+  try {
+    return Shape(header.shape);
+  } catch (const ShapeError& error) {
+    entry.fail(fmt::format("has a shape that no tensor has: {}", error.what()));
+  }
+}
+
+}  // namespace
+
+Tensor read_npy_tensor(const InputFile& file, const ZipEntry& zip_entry) {
+  ZipEntryReader entry(file, zip_entry);
+  const NpyHeader header = read_header(entry);
+  const DType dtype = dtype_for(entry, header);
+  if (header.fortran_order && header.shape.size() > 1) {
+    entry.fail("is in Fortran order, but tensors are row-major; in NumPy: np.ascontiguousarray");
+  }
+  const Shape shape = tensor_shape(entry, header);
+  const std::int64_t elements = checked_elements(entry, header);
+  Tensor tensor = Tensor::empty(shape, dtype);
+  if (dtype == DType::boolean) {
+    bool* to = tensor.data<bool>();
+    for_each_stored<std::uint8_t>(entry, elements, [&](std::uint8_t value) { *to++ = value != 0; });
+  } else if (static_cast<std::int64_t>(size_of(dtype)) == header.width) {
+    entry.read(device_address(tensor), static_cast<std::size_t>(elements) * size_of(dtype));
+  } else if (dtype == DType::int32) {
+    std::int32_t* to = tensor.data<std::int32_t>();
+    for_each_integer(entry, header, elements, [&](auto value) { *to++ = static_cast<std::int32_t>(value); });
+  } else {
+    std::int64_t* to = tensor.data<std::int64_t>();
+    for_each_integer(entry, header, elements, [&](auto value) { *to++ = static_cast<std::int64_t>(value); });
+  }
+  entry.finish();
+  return tensor;
+}
+
+std::string npy_header(std::string_view descr, std::span<const std::int64_t> shape) {
+  std::string dictionary = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}{}), }}", descr,
+                                       fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
   const std::size_t before = magic.size() + 2 + 2;
   const std::size_t total = (before + dictionary.size() + 1 + alignment - 1) / alignment * alignment;
   dictionary.resize(total - before - 1, ' ');

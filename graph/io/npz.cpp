@@ -8,16 +8,38 @@
 
 #include "graph/io/npy.h"
 #include "src/core/nearest_name.h"
+#include "src/core/tensor_body.h"
 
 namespace bough {
 namespace {
 
-/// Every array that means something here.
-const std::vector<std::string>& known_names() {
-  static const std::vector<std::string> names{"src",         "dst",         "edge_types",     "num_nodes",
-                                              "num_src",     "num_dst",     "num_edge_types", "graph_offsets",
-                                              "src_offsets", "dst_offsets", "edge_offsets"};
-  return names;
+/// Every array that means something in a graph of edges, and in a matrix of scipy, which is known by its format.
+constexpr std::array<std::string_view, 11> edge_graph_names{
+    "src",           "dst",         "edge_types",  "num_nodes",   "num_src", "num_dst", "num_edge_types",
+    "graph_offsets", "src_offsets", "dst_offsets", "edge_offsets"};
+constexpr std::array<std::string_view, 6> matrix_names{"format", "shape", "row", "col", "indptr", "indices"};
+
+template <std::size_t N>
+bool is_among(const std::array<std::string_view, N>& names, std::string_view name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+/// The array of a graph that a name of another array may be meant for; empty if there is none. `has` says which of the
+/// graph's arrays are there: a name that is near to one of those is no slip, as dist beside dst.
+std::string meant_by(std::string_view name, FunctionRef<bool(std::string_view)> has) {
+  std::vector<std::string> lacking;
+  for (const std::string_view known : edge_graph_names) {
+    if (!has(known)) lacking.emplace_back(known);
+  }
+  return nearest_name(name, lacking);
+}
+
+constexpr std::string_view suffix = ".npy";
+
+/// The name of an array without the suffix that the archive gives it.
+std::string array_name(const InputFile& file, const ZipEntry& entry) {
+  if (!entry.name.ends_with(suffix)) file.fail(fmt::format("holds '{}', which is no NumPy array", entry.name));
+  return entry.name.substr(0, entry.name.size() - suffix.size());
 }
 
 /// Arrays by name.
@@ -37,18 +59,30 @@ class Arrays {
   }
   std::string text(std::string_view name) const { return read_npy_text(file_, require(name)); }
 
+  bool is_matrix() const { return has("format"); }
+
   /// A slip in the name of an optional array would otherwise go unnoticed.
   void require_no_slips() const {
     for (const ZipEntry& found : archive_.entries()) {
-      const std::string_view name = std::string_view(found.name).substr(0, found.name.rfind(".npy"));
-      if (std::ranges::find(known_names(), name) != known_names().end()) continue;
-      const std::string meant = nearest_name(name, known_names());
-      if (!meant.empty()) file_.fail(fmt::format("holds an array '{}'; is '{}' meant?", std::string(name), meant));
+      const std::string name = array_name(file_, found);
+      if (is_among(edge_graph_names, name)) continue;
+      const std::string meant = meant_by(name, [&](std::string_view known) { return has(known); });
+      if (!meant.empty()) file_.fail(fmt::format("holds an array '{}'; is '{}' meant?", name, meant));
     }
   }
 
+  /// Those whose names are wanted.
+  NamedTensors tensors(FunctionRef<bool(std::string_view)> wanted) const {
+    NamedTensors tensors;
+    for (const ZipEntry& found : archive_.entries()) {
+      const std::string name = array_name(file_, found);
+      if (wanted(name)) tensors.emplace(name, read_npy_tensor(file_, found));
+    }
+    return tensors;
+  }
+
  private:
-  const ZipEntry* entry(std::string_view name) const { return archive_.find(fmt::format("{}.npy", name)); }
+  const ZipEntry* entry(std::string_view name) const { return archive_.find(fmt::format("{}{}", name, suffix)); }
   const ZipEntry& require(std::string_view name) const {
     const ZipEntry* found = entry(name);
     if (found == nullptr) {
@@ -124,20 +158,48 @@ Graph matrix_graph(const InputFile& file, const Arrays& arrays) {
 
 void NpzWriter::add(std::string_view name, const std::string& header, std::span<const std::byte> elements) {
   const std::array<std::span<const std::byte>, 2> parts{std::as_bytes(std::span(header)), elements};
-  archive_.add(fmt::format("{}.npy", name), parts);
+  archive_.add(fmt::format("{}{}", name, suffix), parts);
 }
 
 void NpzWriter::add(std::string_view name, std::span<const std::int32_t> values) {
-  add(name, npy_header("<i4", static_cast<std::int64_t>(values.size())), std::as_bytes(values));
+  const std::array shape{static_cast<std::int64_t>(values.size())};
+  add(name, npy_header("<i4", shape), std::as_bytes(values));
 }
 
 void NpzWriter::add(std::string_view name, std::span<const std::int64_t> values) {
-  add(name, npy_header("<i8", static_cast<std::int64_t>(values.size())), std::as_bytes(values));
+  const std::array shape{static_cast<std::int64_t>(values.size())};
+  add(name, npy_header("<i8", shape), std::as_bytes(values));
 }
 
 void NpzWriter::add_scalar(std::string_view name, std::int64_t value) {
-  add(name, npy_header("<i8", -1), std::as_bytes(std::span(&value, 1)));
+  add(name, npy_header("<i8", {}), std::as_bytes(std::span(&value, 1)));
 }
+
+void NpzWriter::add(std::string_view name, const Tensor& tensor) {
+  const auto descr = [&]() -> std::string_view {
+    switch (tensor.dtype()) {
+      case DType::float32:
+        return "<f4";
+      case DType::float64:
+        return "<f8";
+      case DType::int32:
+        return "<i4";
+      case DType::int64:
+        return "<i8";
+      case DType::boolean:
+        return "|b1";
+      case DType::bfloat16:
+        break;
+    }
+    throw TypeError("save_npz", fmt::format("'{}' is bfloat16, which NumPy lacks; cast() it to float32", name));
+  }();
+  const Tensor here = tensor.detach().to(Device::cpu());
+  const auto bytes = static_cast<std::size_t>(here.elements()) * size_of(here.dtype());
+  add(name, npy_header(descr, here.shape().extents()),
+      std::span(static_cast<const std::byte*>(device_address(here)), bytes));
+}
+
+bool NpzWriter::has(std::string_view name) const { return archive_.has(fmt::format("{}{}", name, suffix)); }
 
 void NpzWriter::add_graph(const Graph& graph) {
   add("src", graph.coo().src);
@@ -161,14 +223,74 @@ void NpzWriter::add_graph(const Graph& graph) {
   }
 }
 
-Graph load_npz(const InputFile& file) {
-  const Arrays arrays(file);
-  return arrays.has("format") ? matrix_graph(file, arrays) : edges_graph(file, arrays);
+namespace {
+
+Graph npz_graph(const InputFile& file, const Arrays& arrays) {
+  return arrays.is_matrix() ? matrix_graph(file, arrays) : edges_graph(file, arrays);
 }
 
-void save_npz(const std::string& path, const Graph& graph) {
+void require_archive(const InputFile& file) {
+  if (!is_zip(file)) file.fail("is not a NumPy .npz archive");
+}
+
+void add_tensors(NpzWriter& writer, const NamedTensors& tensors) {
+  constexpr std::size_t longest_name = 1000;
+  for (const auto& [name, tensor] : tensors) {
+    if (name.empty() || name.size() > longest_name) {
+      throw IoError("save_npz",
+                    fmt::format("the name of a tensor must have 1 to {} bytes, not {}", longest_name, name.size()));
+    }
+    throw_if_missing(tensor);
+    if (!tensor.defined()) throw IoError("save_npz", fmt::format("the tensor '{}' is undefined", name));
+    writer.add(name, tensor);
+  }
+}
+
+/// IoError for names that load_graph would take for arrays of the graph, which has been written.
+void require_free_names(const NpzWriter& writer, const NamedTensors& tensors) {
+  for (const auto& [name, tensor] : tensors) {
+    if (is_among(edge_graph_names, name) || name == "format") {
+      throw IoError("save_npz",
+                    fmt::format("'{}' is the name of an array of the graph; give the tensor another", name));
+    }
+    const std::string meant = meant_by(name, [&](std::string_view known) { return writer.has(known); });
+    if (!meant.empty()) {
+      throw IoError("save_npz", fmt::format("'{}' would be taken for the array '{}' of a graph when it is loaded; give "
+                                            "the tensor another name",
+                                            name, meant));
+    }
+  }
+}
+
+}  // namespace
+
+Graph load_npz_graph(const InputFile& file) { return npz_graph(file, Arrays(file)); }
+
+NamedTensors load_npz(const InputFile& file) {
+  require_archive(file);
+  return Arrays(file).tensors([](std::string_view) { return true; });
+}
+
+GraphWithTensors load_graph_with_tensors(const InputFile& file) {
+  if (!is_zip(file)) return {load_graph(file), {}};
+  const Arrays arrays(file);
+  const auto is_tensor = [&](std::string_view name) {
+    return arrays.is_matrix() ? !is_among(matrix_names, name) : !is_among(edge_graph_names, name);
+  };
+  return {load_graph(file), arrays.tensors(is_tensor)};
+}
+
+void save_npz(const std::string& path, const NamedTensors& tensors) {
+  NpzWriter writer(path);
+  add_tensors(writer, tensors);
+  writer.commit();
+}
+
+void save_npz(const std::string& path, const Graph& graph, const NamedTensors& tensors) {
   NpzWriter writer(path);
   writer.add_graph(graph);
+  require_free_names(writer, tensors);
+  add_tensors(writer, tensors);
   writer.commit();
 }
 

@@ -72,6 +72,7 @@ class ZipWriter {
 
   /// An entry whose content is the parts one after the other.
   void add(std::string_view name, std::span<const std::span<const std::byte>> parts);
+  bool has(std::string_view name) const;
   void commit();
 
  private:

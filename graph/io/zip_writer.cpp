@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -8,6 +9,7 @@ namespace bough {
 namespace {
 
 constexpr std::uint32_t largest32 = 0xffffffffu;
+constexpr std::uint64_t largest16 = 0xffffu;
 constexpr std::uint16_t plain_version = 20;
 constexpr std::uint16_t zip64_version = 45;
 constexpr std::uint16_t zip64_extra = 1;
@@ -65,6 +67,10 @@ void ZipWriter::add(std::string_view name, std::span<const std::span<const std::
   entries_.push_back(std::move(entry));
 }
 
+bool ZipWriter::has(std::string_view name) const {
+  return std::ranges::find(entries_, name, &Written::name) != entries_.end();
+}
+
 void ZipWriter::commit() {
   const std::uint64_t directory = offset_;
   for (const Written& entry : entries_) {
@@ -82,13 +88,14 @@ void ZipWriter::commit() {
   }
   const std::uint64_t end = offset_;
   const std::uint64_t count = entries_.size();
+  const std::uint64_t count16 = std::min<std::uint64_t>(count, largest16);
   Record record;
-  if (directory >= largest32) {
+  if (directory >= largest32 || count >= largest16) {
     record.u32(0x06064b50).u64(44).u16(zip64_version).u16(zip64_version).u32(0).u32(0).u64(count).u64(count);
     record.u64(end - directory).u64(directory);
     record.u32(0x07064b50).u32(0).u64(end).u32(1);
   }
-  record.u32(0x06054b50).u16(0).u16(0).u16(count).u16(count).u32(end - directory).u32(field32(directory)).u16(0);
+  record.u32(0x06054b50).u16(0).u16(0).u16(count16).u16(count16).u32(end - directory).u32(field32(directory)).u16(0);
   write(record.bytes());
   file_.commit();
 }

@@ -210,7 +210,7 @@ void arg_reduce(Cpu, Reduction extreme, const ReduceShape& shape, const T* x, T*
 }
 
 template <typename T>
-void arg_reduce_gradient(Cpu, const ReduceShape& shape, const std::int64_t* positions, const T* dy, T* dx) {
+void arg_reduce_backward(Cpu, const ReduceShape& shape, const std::int64_t* positions, const T* dy, T* dx) {
   const std::int64_t plane = shape.reduced * shape.inner;
   parallel_chunks(shape.outer * plane, 1 << 16,
                   [&](std::int64_t begin, std::int64_t end) { std::fill(dx + begin, dx + end, T{0}); });
@@ -227,8 +227,8 @@ template void arg_reduce(Cpu, Reduction, const ReduceShape&, const double*, doub
 template void arg_reduce(Cpu, Reduction, const ReduceShape&, const std::int32_t*, std::int32_t*, std::int64_t*);
 template void arg_reduce(Cpu, Reduction, const ReduceShape&, const std::int64_t*, std::int64_t*, std::int64_t*);
 
-template void arg_reduce_gradient(Cpu, const ReduceShape&, const std::int64_t*, const float*, float*);
-template void arg_reduce_gradient(Cpu, const ReduceShape&, const std::int64_t*, const double*, double*);
+template void arg_reduce_backward(Cpu, const ReduceShape&, const std::int64_t*, const float*, float*);
+template void arg_reduce_backward(Cpu, const ReduceShape&, const std::int64_t*, const double*, double*);
 
 }  // namespace bough
 #endif

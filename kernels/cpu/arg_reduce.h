@@ -11,6 +11,6 @@ void arg_reduce(Cpu, Reduction extreme, const ReduceShape& shape, const T* x, T*
 
 /// dx[o, positions[o, i], i] = dy[o, i], 0 elsewhere. T: float, double.
 template <typename T>
-void arg_reduce_gradient(Cpu, const ReduceShape& shape, const std::int64_t* positions, const T* dy, T* dx);
+void arg_reduce_backward(Cpu, const ReduceShape& shape, const std::int64_t* positions, const T* dy, T* dx);
 
 }  // namespace bough

@@ -136,28 +136,28 @@ class SoftmaxColumns {
 template <typename T>
 class EdgeRowsBuffer {
  public:
-  EdgeRowsBuffer(const SoftmaxTask<T>& task, const SoftmaxSegment& segment)
-      : task_(task), segment_(segment), width_(task.values.width) {}
+  EdgeRowsBuffer(const SoftmaxTask<T>& task, const SoftmaxEdges& range)
+      : task_(task), range_(range), width_(task.values.width) {}
 
-  std::int64_t count() const { return (segment_.end - segment_.begin) * width_; }
+  std::int64_t count() const { return (range_.end - range_.begin) * width_; }
   bool in_place() const { return task_.edges.edge_ids == nullptr; }
 
   const T* gather(Rows<const T> rows, T* buffer) const {
-    if (in_place()) return rows[segment_.begin];
+    if (in_place()) return rows[range_.begin];
     with_width([&](auto width) HWY_ATTR {
       T* to = buffer;
-      for (std::int64_t position = segment_.begin; position < segment_.end; ++position, to += width) {
+      for (std::int64_t position = range_.begin; position < range_.end; ++position, to += width) {
         std::copy_n(rows.data + edge(position) * width, width, to);
       }
     });
     return buffer;
   }
-  T* room(Rows<T> rows, T* buffer) const { return in_place() ? rows[segment_.begin] : buffer; }
+  T* room(Rows<T> rows, T* buffer) const { return in_place() ? rows[range_.begin] : buffer; }
   void scatter(const T* buffer, Rows<T> rows) const {
     if (in_place()) return;
     with_width([&](auto width) HWY_ATTR {
       const T* from = buffer;
-      for (std::int64_t position = segment_.begin; position < segment_.end; ++position, from += width) {
+      for (std::int64_t position = range_.begin; position < range_.end; ++position, from += width) {
         std::copy_n(from, width, rows.data + edge(position) * width);
       }
     });
@@ -166,8 +166,8 @@ class EdgeRowsBuffer {
   /// Asks for rows that will be needed soon; they lie anywhere in memory.
   void prefetch() const {
     if (in_place()) return;
-    const std::int64_t end = std::min(segment_.end + edges_ahead, task_.edges.offsets[task_.edges.rows]);
-    for (std::int64_t position = segment_.begin + edges_ahead; position < end; ++position) {
+    const std::int64_t end = std::min(range_.end + edges_ahead, task_.edges.offsets[task_.edges.rows]);
+    for (std::int64_t position = range_.begin + edges_ahead; position < end; ++position) {
       __builtin_prefetch(task_.values[edge(position)]);
       if (!task_.forward()) __builtin_prefetch(task_.gradient[edge(position)]);
       __builtin_prefetch(task_.results[edge(position)], 1);
@@ -195,16 +195,16 @@ class EdgeRowsBuffer {
   }
 
   const SoftmaxTask<T>& task_;
-  SoftmaxSegment segment_;
+  SoftmaxEdges range_;
   std::int64_t width_;
 };
 
 template <typename T>
-void softmax_segment(const SoftmaxTask<T>& task, const SoftmaxSegment& segment, SoftmaxStep step,
-                     const ColumnState<T>& state, SoftmaxScratch<T>& scratch) {
+void softmax_edges(const SoftmaxTask<T>& task, const SoftmaxEdges& range, SoftmaxStep step, const ColumnState<T>& state,
+                   SoftmaxScratch<T>& scratch) {
   const std::int64_t width = task.values.width;
   const SoftmaxColumns<T> columns(width, scratch);
-  const EdgeRowsBuffer<T> edges(task, segment);
+  const EdgeRowsBuffer<T> edges(task, range);
   const std::int64_t count = edges.count();
   const T* values = edges.gather(task.values, scratch.first(edges.in_place() ? 0 : count));
   T* results = edges.room(task.results, scratch.second(edges.in_place() ? 0 : count));
@@ -234,9 +234,9 @@ void softmax_segment(const SoftmaxTask<T>& task, const SoftmaxSegment& segment, 
 
 /// The same for a whole row of few columns, without the detour over the state.
 template <typename T>
-void softmax_narrow_row(const SoftmaxTask<T>& task, const SoftmaxSegment& segment, const NarrowSoftmax<T>& columns,
+void softmax_narrow_row(const SoftmaxTask<T>& task, const SoftmaxEdges& range, const NarrowSoftmax<T>& columns,
                         SoftmaxScratch<T>& scratch) {
-  const EdgeRowsBuffer<T> edges(task, segment);
+  const EdgeRowsBuffer<T> edges(task, range);
   const std::int64_t count = edges.count();
   const std::int64_t buffered = edges.in_place() ? 0 : count;
   edges.prefetch();
@@ -258,13 +258,13 @@ void softmax_rows(const SoftmaxTask<T>& task, std::int64_t begin, std::int64_t e
   SoftmaxScratch<T> scratch;
   std::vector<T> state(static_cast<std::size_t>(2 * width));
   for (std::int64_t row = begin; row < end; ++row) {
-    const SoftmaxSegment segment{task.edges.offsets[row], task.edges.offsets[row + 1]};
-    const std::int64_t edges = segment.end - segment.begin;
-    if (edges == 0 || edges > mp::TraversalPlan::segment_edges) continue;
+    const SoftmaxEdges range{task.edges.offsets[row], task.edges.offsets[row + 1]};
+    const std::int64_t edges = range.end - range.begin;
+    if (edges == 0 || edges > mp::TraversalPlan::split_edges) continue;
     if (narrow) {
-      softmax_narrow_row(task, segment, columns, scratch);
+      softmax_narrow_row(task, range, columns, scratch);
     } else {
-      softmax_segment(task, segment, SoftmaxStep::whole, {state.data(), state.data() + width}, scratch);
+      softmax_edges(task, range, SoftmaxStep::whole, {state.data(), state.data() + width}, scratch);
     }
   }
 }
@@ -275,15 +275,15 @@ void softmax_rows_float(const SoftmaxTask<float>& task, std::int64_t begin, std:
 void softmax_rows_double(const SoftmaxTask<double>& task, std::int64_t begin, std::int64_t end) {
   softmax_rows(task, begin, end);
 }
-void softmax_segment_float(const SoftmaxTask<float>& task, const SoftmaxSegment& segment, SoftmaxStep step,
-                           const ColumnState<float>& state) {
+void softmax_edges_float(const SoftmaxTask<float>& task, const SoftmaxEdges& range, SoftmaxStep step,
+                         const ColumnState<float>& state) {
   SoftmaxScratch<float> scratch;
-  softmax_segment(task, segment, step, state, scratch);
+  softmax_edges(task, range, step, state, scratch);
 }
-void softmax_segment_double(const SoftmaxTask<double>& task, const SoftmaxSegment& segment, SoftmaxStep step,
-                            const ColumnState<double>& state) {
+void softmax_edges_double(const SoftmaxTask<double>& task, const SoftmaxEdges& range, SoftmaxStep step,
+                          const ColumnState<double>& state) {
   SoftmaxScratch<double> scratch;
-  softmax_segment(task, segment, step, state, scratch);
+  softmax_edges(task, range, step, state, scratch);
 }
 
 }  // namespace bough::HWY_NAMESPACE
@@ -294,8 +294,8 @@ namespace bough {
 
 HWY_EXPORT(softmax_rows_float);
 HWY_EXPORT(softmax_rows_double);
-HWY_EXPORT(softmax_segment_float);
-HWY_EXPORT(softmax_segment_double);
+HWY_EXPORT(softmax_edges_float);
+HWY_EXPORT(softmax_edges_double);
 
 namespace {
 
@@ -309,16 +309,15 @@ void run_rows(const SoftmaxTask<T>& task, std::int64_t begin, std::int64_t end) 
 }
 
 template <typename T>
-void run_segment(const SoftmaxTask<T>& task, const SoftmaxSegment& segment, SoftmaxStep step,
-                 const ColumnState<T>& state) {
+void softmax_of(const SoftmaxTask<T>& task, const SoftmaxEdges& range, SoftmaxStep step, const ColumnState<T>& state) {
   if constexpr (std::is_same_v<T, float>) {
-    HWY_DYNAMIC_DISPATCH(softmax_segment_float)(task, segment, step, state);
+    HWY_DYNAMIC_DISPATCH(softmax_edges_float)(task, range, step, state);
   } else {
-    HWY_DYNAMIC_DISPATCH(softmax_segment_double)(task, segment, step, state);
+    HWY_DYNAMIC_DISPATCH(softmax_edges_double)(task, range, step, state);
   }
 }
 
-/// States of segments or rows, side by side.
+/// States of splits or rows, side by side.
 template <typename T>
 class ColumnStates {
  public:
@@ -331,17 +330,17 @@ class ColumnStates {
   std::vector<T> row_max_, row_sum_;
 };
 
-/// The state of a row from those of its segments, in order.
+/// The state of a row from those of its splits, in order.
 template <typename T>
 void merge_states(const mp::TraversalPlan::SplitRow& split_row, bool forward, std::int64_t width,
-                  ColumnStates<T>& segments, const ColumnState<T>& row) {
+                  ColumnStates<T>& splits, const ColumnState<T>& row) {
   for (std::int64_t column = 0; column < width; ++column) {
     T largest = -std::numeric_limits<T>::infinity();
     T sum = 0;
-    for (std::int64_t i = 0; i < split_row.segments; ++i)
-      largest = std::max(largest, segments[split_row.first_segment + i].row_max[column]);
-    for (std::int64_t i = 0; i < split_row.segments; ++i) {
-      const ColumnState<T> part = segments[split_row.first_segment + i];
+    for (std::int64_t i = 0; i < split_row.num_splits; ++i)
+      largest = std::max(largest, splits[split_row.first_split + i].row_max[column]);
+    for (std::int64_t i = 0; i < split_row.num_splits; ++i) {
+      const ColumnState<T> part = splits[split_row.first_split + i];
       sum += forward ? part.row_sum[column] * std::exp(part.row_max[column] - finite_row_max(largest))
                      : part.row_sum[column];
     }
@@ -356,34 +355,33 @@ void run_softmax(const SoftmaxTask<T>& task, const mp::TraversalPlan& plan) {
   if (width == 0 || plan.edges == 0) return;
   const Shape row{width};
   const mp::FeatureLayout layout = mp::broadcast_layout(row, std::span(&row, 1));
-  mp::Schedule schedule = mp::make_schedule(plan, layout, layout.operands[0]);
-  schedule.split = !plan.split_rows.empty();  // always: split rows are measured by segments, then written
+  mp::TraversalSchedule schedule = mp::make_traversal_schedule(plan, layout, layout.operands[0]);
+  schedule.split = !plan.split_rows.empty();  // always: split rows are measured by splits, then written
   schedule.blocks.resize(1);                  // the loops take all columns at once
 
-  ColumnStates<T> segments(plan.segments(), width);
+  ColumnStates<T> splits(plan.num_splits(), width);
   ColumnStates<T> split_rows(static_cast<std::int64_t>(plan.split_rows.size()), width);
-  const auto edges_of = [&](const mp::TraversalPlan::SplitRow& split_row, std::int64_t segment) {
+  const auto edges_of = [&](const mp::TraversalPlan::SplitRow& split_row, std::int64_t split) {
     const std::int64_t begin =
-        task.edges.offsets[split_row.row] + (segment - split_row.first_segment) * mp::TraversalPlan::segment_edges;
-    return SoftmaxSegment{begin,
-                          std::min(task.edges.offsets[split_row.row + 1], begin + mp::TraversalPlan::segment_edges)};
+        task.edges.offsets[split_row.row] + (split - split_row.first_split) * mp::TraversalPlan::split_edges;
+    return SoftmaxEdges{begin, std::min(task.edges.offsets[split_row.row + 1], begin + mp::TraversalPlan::split_edges)};
   };
   mp::traverse(
       plan, schedule,
       {.rows = [&](std::int64_t begin, std::int64_t end, const mp::FeatureBlock&) { run_rows(task, begin, end); },
-       .segment =
-           [&](const mp::TraversalPlan::SplitRow& split_row, std::int64_t segment, const mp::FeatureBlock&) {
-             run_segment(task, edges_of(split_row, segment), SoftmaxStep::measure, segments[segment]);
+       .split =
+           [&](const mp::TraversalPlan::SplitRow& split_row, std::int64_t split, const mp::FeatureBlock&) {
+             softmax_of(task, edges_of(split_row, split), SoftmaxStep::measure, splits[split]);
            },
        .merge =
            [&](const mp::TraversalPlan::SplitRow& split_row, const mp::FeatureBlock&) {
-             merge_states(split_row, task.forward(), width, segments, split_rows[&split_row - plan.split_rows.data()]);
+             merge_states(split_row, task.forward(), width, splits, split_rows[&split_row - plan.split_rows.data()]);
            }});
-  parallel_chunks(plan.segments(), schedule.items_per_task, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t segment = begin; segment < end; ++segment) {
-      const std::int32_t split_row = plan.split_row_of_segment[static_cast<std::size_t>(segment)];
-      run_segment(task, edges_of(plan.split_rows[static_cast<std::size_t>(split_row)], segment), SoftmaxStep::write,
-                  split_rows[split_row]);
+  parallel_chunks(plan.num_splits(), schedule.items_per_task, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t split = begin; split < end; ++split) {
+      const std::int32_t split_row = plan.split_row_of[static_cast<std::size_t>(split)];
+      softmax_of(task, edges_of(plan.split_rows[static_cast<std::size_t>(split_row)], split), SoftmaxStep::write,
+                 split_rows[split_row]);
     }
   });
 }

@@ -39,7 +39,7 @@ struct SoftmaxTask {
   bool forward() const { return gradient.data == nullptr; }
 };
 
-/// What is known of each column of a row, or of one segment of it.
+/// What is known of each column of a row, or of one split of it.
 /// Forward: the largest score, and the sum of exp(score - largest). Backward: unused, and the sum of weight * gradient.
 template <typename T>
 struct ColumnState {
@@ -48,7 +48,7 @@ struct ColumnState {
 };
 
 /// Some edges of a row: positions begin .. end-1.
-struct SoftmaxSegment {
+struct SoftmaxEdges {
   std::int64_t begin = 0;
   std::int64_t end = 0;
 };
@@ -66,9 +66,9 @@ T share(T sum) {
 }
 
 enum class SoftmaxStep {
-  whole,    ///< state and results of a row that is one segment
-  measure,  ///< the state of a segment
-  write,    ///< the results of a segment, from the state of its whole row
+  whole,    ///< state and results of a row that is one split
+  measure,  ///< the state of a split
+  write,    ///< the results of a split, from the state of its whole row
 };
 
 }  // namespace bough

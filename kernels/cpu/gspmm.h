@@ -52,8 +52,8 @@ void reduce_arg_indices(const GspmmArguments<T>& arguments);
 /// The traversal for one message and one reduction.
 template <bool KeepArg, typename T, typename Kernel, typename Reduce>
 void reduce_rows(const GspmmArguments<T>& arguments, const Kernel& kernel, const Reduce& reduce) {
-  const mp::Schedule schedule =
-      mp::make_schedule(arguments.plan, *arguments.message.layout, arguments.message.result(), arguments.strategy);
+  const mp::TraversalSchedule schedule = mp::make_traversal_schedule(arguments.plan, *arguments.message.layout,
+                                                                     arguments.message.result(), arguments.strategy);
   mp::RowReduction<KeepArg, T, Kernel, Reduce>(arguments.edges, kernel, reduce, arguments.results)
       .run(arguments.plan, schedule);
 }

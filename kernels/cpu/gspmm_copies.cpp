@@ -260,14 +260,14 @@ class SharedReduction {
   CopyLists<T> lists_;
 };
 
-/// Every row for itself; those of more than a segment of edges by segments, for any number of threads.
+/// Every row for itself; those with very many edges in splits, for any number of threads.
 template <typename T>
 class RowByRowReduction {
  public:
   explicit RowByRowReduction(const GspmmArguments<T>& arguments)
       : arguments_(arguments),
         plan_(arguments.plan),
-        segments_(plan_.segments() * arguments.results.width),
+        splits_(plan_.num_splits() * arguments.results.width),
         lists_(lists_of(arguments)) {
     const bool neighbours = arguments.message.lhs.end == mp::End::neighbour;
     lists_.parts = neighbours ? arguments.edges.neighbours : arguments.edges.edge_ids;
@@ -275,45 +275,45 @@ class RowByRowReduction {
   }
 
   void run() const {
-    mp::Schedule schedule =
-        mp::make_schedule(plan_, *arguments_.message.layout, arguments_.message.result(), arguments_.strategy);
+    mp::TraversalSchedule schedule = mp::make_traversal_schedule(plan_, *arguments_.message.layout,
+                                                                 arguments_.message.result(), arguments_.strategy);
     schedule.split = !plan_.split_rows.empty();
     mp::traverse(plan_, schedule,
                  {.rows = [&](std::int64_t begin, std::int64_t end,
                               const mp::FeatureBlock& block) { reduce_rows(begin, end, block); },
-                  .segment = [&](const mp::TraversalPlan::SplitRow& split_row, std::int64_t segment,
-                                 const mp::FeatureBlock& block) { reduce_segment(split_row, segment, block); },
+                  .split = [&](const mp::TraversalPlan::SplitRow& split_row, std::int64_t split,
+                               const mp::FeatureBlock& block) { reduce_split(split_row, split, block); },
                   .merge = [&](const mp::TraversalPlan::SplitRow& split_row,
-                               const mp::FeatureBlock& block) { merge_segments(split_row, block); }});
+                               const mp::FeatureBlock& block) { merge_splits(split_row, block); }});
   }
 
  private:
   void reduce_rows(std::int64_t begin, std::int64_t end, const mp::FeatureBlock& block) const {
     CopyLists<T> lists = lists_;
     lists.offsets = arguments_.edges.offsets + begin;
-    lists.longest = mp::TraversalPlan::segment_edges;
+    lists.longest = mp::TraversalPlan::split_edges;
     lists.results = arguments_.results.row(begin).values;
     lists.stream = can_stream(arguments_.results, plan_.rows);
     combine_block(lists, begin, end - begin, block);
   }
 
-  void reduce_segment(const mp::TraversalPlan::SplitRow& split_row, std::int64_t segment,
-                      const mp::FeatureBlock& block) const {
-    constexpr std::int64_t most = mp::TraversalPlan::segment_edges;
-    const std::int64_t begin = arguments_.edges.offsets[split_row.row] + (segment - split_row.first_segment) * most;
+  void reduce_split(const mp::TraversalPlan::SplitRow& split_row, std::int64_t split,
+                    const mp::FeatureBlock& block) const {
+    constexpr std::int64_t most = mp::TraversalPlan::split_edges;
+    const std::int64_t begin = arguments_.edges.offsets[split_row.row] + (split - split_row.first_split) * most;
     const std::int64_t offsets[] = {begin, std::min(begin + most, arguments_.edges.offsets[split_row.row + 1])};
     CopyLists<T> list = lists_;
     list.offsets = offsets;
-    list.results = segments_.data() + segment * list.stride;
+    list.results = splits_.data() + split * list.stride;
     combine_block(list, not_final, 1, block);
   }
 
-  void merge_segments(const mp::TraversalPlan::SplitRow& split_row, const mp::FeatureBlock& block) const {
-    const std::int64_t offsets[] = {split_row.first_segment, split_row.first_segment + split_row.segments};
+  void merge_splits(const mp::TraversalPlan::SplitRow& split_row, const mp::FeatureBlock& block) const {
+    const std::int64_t offsets[] = {split_row.first_split, split_row.first_split + split_row.num_splits};
     CopyLists<T> list = lists_;
     list.offsets = offsets;
     list.parts = nullptr;
-    list.rows = segments_.data();
+    list.rows = splits_.data();
     list.results = arguments_.results.row(split_row.row).values;
     combine_block(list, split_row.row, 1, block);
   }
@@ -334,7 +334,7 @@ class RowByRowReduction {
 
   const GspmmArguments<T>& arguments_;
   const mp::TraversalPlan& plan_;
-  Scratch<T> segments_;
+  Scratch<T> splits_;
   CopyLists<T> lists_;
 };
 

@@ -42,6 +42,6 @@ void reduce(Cpu, Reduction reduction, const ReduceShape& shape, const T* x, T* r
 
 /// dx[o, r, i] = dy[o, i] times all x[o, s, i] with s other than r. T: float, double.
 template <typename T>
-void product_gradient(Cpu, const ReduceShape& shape, const T* x, const T* dy, T* dx);
+void prod_backward(Cpu, const ReduceShape& shape, const T* x, const T* dy, T* dx);
 
 }  // namespace bough

@@ -26,7 +26,7 @@ void spread_row(const SegmentGradient<T>& gradient, std::int64_t segment, std::i
 }  // namespace
 
 template <typename T>
-void spread_segments(Cpu, const SegmentGradient<T>& gradient, Rows<T> values) {
+void segment_reduce_backward(Cpu, const SegmentGradient<T>& gradient, Rows<T> values) {
   const std::int64_t* first = gradient.segments.offsets;
   const std::int64_t* last = first + gradient.segments.rows;
   parallel_chunks(values.count, rows_per_chunk(values.width, 1 << 16), [&](std::int64_t begin, std::int64_t end) {
@@ -38,7 +38,7 @@ void spread_segments(Cpu, const SegmentGradient<T>& gradient, Rows<T> values) {
   });
 }
 
-template void spread_segments(Cpu, const SegmentGradient<float>&, Rows<float>);
-template void spread_segments(Cpu, const SegmentGradient<double>&, Rows<double>);
+template void segment_reduce_backward(Cpu, const SegmentGradient<float>&, Rows<float>);
+template void segment_reduce_backward(Cpu, const SegmentGradient<double>&, Rows<double>);
 
 }  // namespace bough

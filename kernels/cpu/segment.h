@@ -17,6 +17,6 @@ struct SegmentGradient {
 
 /// float and double.
 template <typename T>
-void spread_segments(Cpu, const SegmentGradient<T>& gradient, Rows<T> values);
+void segment_reduce_backward(Cpu, const SegmentGradient<T>& gradient, Rows<T> values);
 
 }  // namespace bough

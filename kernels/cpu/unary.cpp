@@ -76,14 +76,14 @@ void unary(Cpu, UnaryFunction function, UnaryParameters parameters, const double
   });
 }
 template <>
-void unary_gradient(Cpu, UnaryFunction function, UnaryParameters parameters, const float* saved, const float* dy,
+void unary_backward(Cpu, UnaryFunction function, UnaryParameters parameters, const float* saved, const float* dy,
                     float* dx, std::int64_t count) {
   parallel_chunks(count, chunk, [&](std::int64_t begin, std::int64_t end) {
     HWY_DYNAMIC_DISPATCH(gradient_float)(function, parameters, saved + begin, dy + begin, dx + begin, end - begin);
   });
 }
 template <>
-void unary_gradient(Cpu, UnaryFunction function, UnaryParameters parameters, const double* saved, const double* dy,
+void unary_backward(Cpu, UnaryFunction function, UnaryParameters parameters, const double* saved, const double* dy,
                     double* dx, std::int64_t count) {
   parallel_chunks(count, chunk, [&](std::int64_t begin, std::int64_t end) {
     HWY_DYNAMIC_DISPATCH(gradient_double)(function, parameters, saved + begin, dy + begin, dx + begin, end - begin);

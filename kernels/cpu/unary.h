@@ -11,7 +11,7 @@ void unary(Cpu, UnaryFunction function, UnaryParameters parameters, const T* x, 
 
 /// dx = f'(x) dy, where saved is y or x as saves_result says.
 template <typename T>
-void unary_gradient(Cpu, UnaryFunction function, UnaryParameters parameters, const T* saved, const T* dy, T* dx,
+void unary_backward(Cpu, UnaryFunction function, UnaryParameters parameters, const T* saved, const T* dy, T* dx,
                     std::int64_t count);
 
 }  // namespace bough

@@ -13,10 +13,10 @@ template void arg_reduce(Cuda, const simt::ArgReduce<std::int32_t>&);
 template void arg_reduce(Cuda, const simt::ArgReduce<std::int64_t>&);
 
 template <typename T>
-void arg_reduce_gradient(Cuda gpu, const simt::ArgReduceGradient<T>& lines) {
-  cuda::on_gpu("arg_reduce_gradient", gpu, [&](auto& queue) { simt::arg_reduce_gradient(queue, lines); });
+void arg_reduce_backward(Cuda gpu, const simt::ArgReduceBackward<T>& lines) {
+  cuda::on_gpu("arg_reduce_backward", gpu, [&](auto& queue) { simt::arg_reduce_backward(queue, lines); });
 }
-template void arg_reduce_gradient(Cuda, const simt::ArgReduceGradient<float>&);
-template void arg_reduce_gradient(Cuda, const simt::ArgReduceGradient<double>&);
+template void arg_reduce_backward(Cuda, const simt::ArgReduceBackward<float>&);
+template void arg_reduce_backward(Cuda, const simt::ArgReduceBackward<double>&);
 
 }  // namespace bough

@@ -12,6 +12,6 @@ void arg_reduce(Cuda, const simt::ArgReduce<T>& lines);
 
 /// T: float, double.
 template <typename T>
-void arg_reduce_gradient(Cuda, const simt::ArgReduceGradient<T>& lines);
+void arg_reduce_backward(Cuda, const simt::ArgReduceBackward<T>& lines);
 
 }  // namespace bough

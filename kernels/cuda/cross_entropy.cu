@@ -11,10 +11,10 @@ template void cross_entropy(Cuda, const simt::CrossEntropy<float>&, double*);
 template void cross_entropy(Cuda, const simt::CrossEntropy<double>&, double*);
 
 template <typename T>
-void cross_entropy_backward(Cuda gpu, const simt::CrossEntropyGradient<T>& rows) {
+void cross_entropy_backward(Cuda gpu, const simt::CrossEntropyBackward<T>& rows) {
   cuda::on_gpu("cross_entropy_backward", gpu, [&](auto& queue) { simt::cross_entropy_backward(queue, rows); });
 }
-template void cross_entropy_backward(Cuda, const simt::CrossEntropyGradient<float>&);
-template void cross_entropy_backward(Cuda, const simt::CrossEntropyGradient<double>&);
+template void cross_entropy_backward(Cuda, const simt::CrossEntropyBackward<float>&);
+template void cross_entropy_backward(Cuda, const simt::CrossEntropyBackward<double>&);
 
 }  // namespace bough

@@ -11,6 +11,6 @@ template <typename T>
 void cross_entropy(Cuda, const simt::CrossEntropy<T>& rows, double* total);
 
 template <typename T>
-void cross_entropy_backward(Cuda, const simt::CrossEntropyGradient<T>& rows);
+void cross_entropy_backward(Cuda, const simt::CrossEntropyBackward<T>& rows);
 
 }  // namespace bough

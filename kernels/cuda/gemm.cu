@@ -1,5 +1,5 @@
+#include "kernels/cuda/cublas_gemm.h"
 #include "kernels/cuda/gemm.h"
-#include "kernels/cuda/products.h"
 #include "kernels/cuda/queue.h"
 
 namespace bough {

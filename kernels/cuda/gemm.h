@@ -7,7 +7,7 @@
 namespace bough {
 
 /// c = a b, one product or a batch, in the memory of the GPU: by cuBLAS where it can be loaded
-/// (kernels/cuda/products.h), else by kernels/simt/gemm.h. T: float, double.
+/// (kernels/cuda/cublas_gemm.h), else by kernels/simt/gemm.h. T: float, double.
 template <typename T>
 void gemm(Cuda, const simt::Gemm<T>& product);
 

@@ -38,10 +38,10 @@ void group_rows(Cuda gpu, const Index* index, std::int64_t count, std::int64_t n
          [&](cuda::CubPrimitives& place) { parallel::group_rows(place, index, count, num_rows, order, offsets); });
 }
 
-RowItemCounts count_row_items(Cuda gpu, const std::int64_t* offsets, std::int64_t num_rows, std::int64_t segment_edges,
+RowItemCounts count_row_items(Cuda gpu, const std::int64_t* offsets, std::int64_t num_rows, std::int64_t split_edges,
                               std::int64_t* partials_before, std::int64_t* split_rows_before) {
   on_gpu("count_row_items", gpu, num_rows, [&](cuda::CubPrimitives& place) {
-    parallel::count_row_items(place, {offsets, num_rows, segment_edges}, partials_before, split_rows_before);
+    parallel::count_row_items(place, {offsets, num_rows, split_edges}, partials_before, split_rows_before);
   });
   RowItemCounts counts;
   const auto read = [&](const std::int64_t* value, std::int64_t& result) {
@@ -52,11 +52,11 @@ RowItemCounts count_row_items(Cuda gpu, const std::int64_t* offsets, std::int64_
   return counts;
 }
 
-void fill_row_items(Cuda gpu, const std::int64_t* offsets, std::int64_t num_rows, std::int64_t segment_edges,
+void fill_row_items(Cuda gpu, const std::int64_t* offsets, std::int64_t num_rows, std::int64_t split_edges,
                     const std::int64_t* partials_before, const std::int64_t* split_rows_before,
-                    const RowItemCounts& counts, simt::RowItem* items, simt::SplitRow* split_rows) {
+                    const RowItemCounts& counts, simt::RowItem* items, simt::SplitRowItem* split_rows) {
   on_gpu("fill_row_items", gpu, num_rows, [&](cuda::CubPrimitives& place) {
-    parallel::fill_row_items(place, {offsets, num_rows, segment_edges}, partials_before, split_rows_before,
+    parallel::fill_row_items(place, {offsets, num_rows, split_edges}, partials_before, split_rows_before,
                              counts.partials, items, split_rows);
   });
 }

@@ -24,13 +24,13 @@ void group_rows(Cuda, const Index* index, std::int64_t count, std::int64_t num_r
 struct RowItemCounts {
   std::int64_t partials = 0, split_rows = 0;
 };
-/// Also writes how many segments and split rows come before each row [num_rows + 1], for fill_row_items. Waits for the
+/// Also writes how many splits and split rows come before each row [num_rows + 1], for fill_row_items. Waits for the
 /// GPU.
-RowItemCounts count_row_items(Cuda, const std::int64_t* offsets, std::int64_t num_rows, std::int64_t segment_edges,
+RowItemCounts count_row_items(Cuda, const std::int64_t* offsets, std::int64_t num_rows, std::int64_t split_edges,
                               std::int64_t* partials_before, std::int64_t* split_rows_before);
 /// items [partials + num_rows - split_rows], split_rows [split_rows].
-void fill_row_items(Cuda, const std::int64_t* offsets, std::int64_t num_rows, std::int64_t segment_edges,
+void fill_row_items(Cuda, const std::int64_t* offsets, std::int64_t num_rows, std::int64_t split_edges,
                     const std::int64_t* partials_before, const std::int64_t* split_rows_before,
-                    const RowItemCounts& counts, simt::RowItem* items, simt::SplitRow* split_rows);
+                    const RowItemCounts& counts, simt::RowItem* items, simt::SplitRowItem* split_rows);
 
 }  // namespace bough

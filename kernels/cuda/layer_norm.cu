@@ -11,11 +11,11 @@ template void layer_norm(Cuda, const simt::LayerNorm<float>&);
 template void layer_norm(Cuda, const simt::LayerNorm<double>&);
 
 template <typename T>
-void layer_norm_backward(Cuda gpu, const simt::LayerNormInputGradient<T>& rows, T* dweight, T* dbias) {
+void layer_norm_backward(Cuda gpu, const simt::LayerNormInputBackward<T>& rows, T* dweight, T* dbias) {
   cuda::on_gpu("layer_norm_backward", gpu,
                [&](auto& queue) { simt::layer_norm_backward(queue, rows, dweight, dbias); });
 }
-template void layer_norm_backward(Cuda, const simt::LayerNormInputGradient<float>&, float*, float*);
-template void layer_norm_backward(Cuda, const simt::LayerNormInputGradient<double>&, double*, double*);
+template void layer_norm_backward(Cuda, const simt::LayerNormInputBackward<float>&, float*, float*);
+template void layer_norm_backward(Cuda, const simt::LayerNormInputBackward<double>&, double*, double*);
 
 }  // namespace bough

@@ -11,6 +11,6 @@ void layer_norm(Cuda, const simt::LayerNorm<T>& rows);
 
 /// rows.dx, dweight and dbias may be null for not wanted, the last two together.
 template <typename T>
-void layer_norm_backward(Cuda, const simt::LayerNormInputGradient<T>& rows, T* dweight, T* dbias);
+void layer_norm_backward(Cuda, const simt::LayerNormInputBackward<T>& rows, T* dweight, T* dbias);
 
 }  // namespace bough

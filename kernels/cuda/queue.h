@@ -9,7 +9,7 @@
 #include "bough/detail/cuda/launch_body.h"
 #include "kernels/backend.h"
 #include "kernels/scratch.h"
-#include "src/core/recording.h"
+#include "src/core/captured_graph.h"
 
 /// For files that nvcc compiles.
 namespace bough::cuda {
@@ -45,15 +45,15 @@ class Queue {
     return Scratch<T>(count, Device::cuda(device_));
   }
 
-  /// What random streams are shifted by; see Recording.
-  const std::uint64_t* random_shift() const { return Recording::random_shift(Device::cuda(device_)); }
+  /// What random streams are shifted by; see CapturedGraph.
+  const std::uint64_t* random_shift() const { return CapturedGraph::random_shift(Device::cuda(device_)); }
 
   /// The values may go as soon as this returns.
   template <typename T>
   Scratch<T> upload(std::span<const T> values) {
     Scratch<T> buffer = scratch<T>(static_cast<std::int64_t>(values.size()));
     if (values.empty()) return buffer;
-    if (Recording::active(Device::cuda(device_))) {
+    if (CapturedGraph::capturing(Device::cuda(device_))) {
       copy_from_host(device_, buffer.data(), values.data(), values.size_bytes());
       return buffer;
     }

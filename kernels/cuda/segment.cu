@@ -4,10 +4,10 @@
 namespace bough {
 
 template <typename T>
-void spread_segments(Cuda gpu, const simt::SpreadSegments<T>& segments) {
-  cuda::on_gpu("spread_segments", gpu, [&](auto& queue) { simt::spread_segments(queue, segments); });
+void segment_reduce_backward(Cuda gpu, const simt::SegmentReduceBackward<T>& segments) {
+  cuda::on_gpu("segment_reduce_backward", gpu, [&](auto& queue) { simt::segment_reduce_backward(queue, segments); });
 }
-template void spread_segments(Cuda, const simt::SpreadSegments<float>&);
-template void spread_segments(Cuda, const simt::SpreadSegments<double>&);
+template void segment_reduce_backward(Cuda, const simt::SegmentReduceBackward<float>&);
+template void segment_reduce_backward(Cuda, const simt::SegmentReduceBackward<double>&);
 
 }  // namespace bough

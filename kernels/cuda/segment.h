@@ -8,6 +8,6 @@ namespace bough {
 /// What each row of a segment gets back from the segment's gradient; pointers are into the memory of the GPU. T: float,
 /// double.
 template <typename T>
-void spread_segments(Cuda, const simt::SpreadSegments<T>& segments);
+void segment_reduce_backward(Cuda, const simt::SegmentReduceBackward<T>& segments);
 
 }  // namespace bough

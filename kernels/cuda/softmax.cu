@@ -11,10 +11,10 @@ template void axis_softmax(Cuda, const simt::AxisSoftmax<float>&);
 template void axis_softmax(Cuda, const simt::AxisSoftmax<double>&);
 
 template <typename T>
-void axis_softmax_gradient(Cuda gpu, const simt::AxisSoftmaxGradient<T>& lines) {
-  cuda::on_gpu("softmax_gradient", gpu, [&](auto& queue) { simt::axis_softmax_gradient(queue, lines); });
+void axis_softmax_backward(Cuda gpu, const simt::AxisSoftmaxBackward<T>& lines) {
+  cuda::on_gpu("softmax_backward", gpu, [&](auto& queue) { simt::axis_softmax_backward(queue, lines); });
 }
-template void axis_softmax_gradient(Cuda, const simt::AxisSoftmaxGradient<float>&);
-template void axis_softmax_gradient(Cuda, const simt::AxisSoftmaxGradient<double>&);
+template void axis_softmax_backward(Cuda, const simt::AxisSoftmaxBackward<float>&);
+template void axis_softmax_backward(Cuda, const simt::AxisSoftmaxBackward<double>&);
 
 }  // namespace bough

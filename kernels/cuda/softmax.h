@@ -10,6 +10,6 @@ template <typename T>
 void axis_softmax(Cuda, const simt::AxisSoftmax<T>& lines);
 
 template <typename T>
-void axis_softmax_gradient(Cuda, const simt::AxisSoftmaxGradient<T>& lines);
+void axis_softmax_backward(Cuda, const simt::AxisSoftmaxBackward<T>& lines);
 
 }  // namespace bough

@@ -14,7 +14,7 @@ void unary(Cuda, UnaryFunction function, UnaryParameters parameters, const T* x,
 
 /// dx = f'(x) dy, where saved is y or x as saves_result says.
 template <typename T>
-void unary_gradient(Cuda, UnaryFunction function, UnaryParameters parameters, const T* saved, const T* dy, T* dx,
+void unary_backward(Cuda, UnaryFunction function, UnaryParameters parameters, const T* saved, const T* dy, T* dx,
                     std::int64_t count);
 
 }  // namespace bough

@@ -5,7 +5,7 @@ set(attention_rows attention/cuda/rows)
 set(attention_tensor_cores attention/cuda/tensor_cores)
 set(attention_tiles attention/cuda/tiles)
 set(elementwise cuda/binary cuda/cast cuda/select cuda/strided_copy cuda/unary)
-set(message_passing cuda/edge_softmax cuda/gsddmm cuda/gspmm cuda/gspmm_product_gradient cuda/rows cuda/segment)
+set(message_passing cuda/edge_softmax cuda/gsddmm cuda/gspmm cuda/gspmm_prod_backward cuda/rows cuda/segment)
 set(reductions cuda/arg_reduce cuda/reduce cuda/softmax)
 set(training cuda/cross_entropy cuda/dropout cuda/gemm cuda/layer_norm cuda/linear cuda/optimizer_step)
 

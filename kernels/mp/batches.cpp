@@ -5,6 +5,8 @@
 
 #include <ranges>
 
+#include "bough/detail/mp/adjacency.h"
+#include "bough/detail/simt/device_rows.h"
 #include "bough/mp/frame.h"
 #include "bough/ops/gsddmm.h"
 #include "kernels/mp/selection.h"
@@ -27,6 +29,12 @@ Tensor EdgeBatch::edge(const std::string& name) const { return mp::rows_at(frame
 Tensor EdgeBatch::ids() const {
   const Device device = frame_->device();
   return edges_->edge_ids.defined() ? edges_->edge_ids.on(device) : arange(size(), DType::int32, device);
+}
+
+Tensor EdgeBatch::type() const {
+  const Graph& graph = frame_->graph();
+  mp::require_edge_types("EdgeBatch", "type()", graph);
+  return mp::rows_at(simt::device_edge_types(graph, frame_->device()), edges_->edge_ids);
 }
 
 Tensor NodeBatch::node(const std::string& name) const { return gather_known_rows(frame_->dst_node(name), nodes_); }

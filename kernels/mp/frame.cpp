@@ -11,6 +11,8 @@
 #include "kernels/mp/general_path.h"
 #include "kernels/mp/selection.h"
 #include "kernels/ops/replace_rows.h"
+#include "src/core/nearest_name.h"
+#include "src/core/tensor_body.h"
 
 namespace bough {
 namespace {
@@ -53,15 +55,26 @@ bool Frame::has(Target target, const std::string& name) const {
   return found != columns(*this, target).end() && found->second.defined();
 }
 
-const Tensor& Frame::column(Target target, const std::string& name) const {
-  if (!has(target, name)) {
-    std::vector<std::string> known;  // naming a feature in order to assign to it makes an entry without a value
-    for (const auto& [other, values] : columns(*this, target)) {
-      if (values.defined()) known.push_back(other);
-    }
-    throw GraphError("Frame", fmt::format("there is no {} feature '{}', known are: {}", kind_of(target), name,
-                                          fmt::join(known, ", ")));
+GraphError Frame::no_feature(Target target, const std::string& name) const {
+  std::vector<std::string> known;  // naming a feature in order to assign to it makes an entry without a value
+  for (const auto& [other, values] : columns(*this, target)) {
+    if (values.defined()) known.push_back(other);
   }
+  if (known.empty()) {
+    return {"Frame", fmt::format("there is no {} feature '{}', nor any other", kind_of(target), name)};
+  }
+  return {"Frame", fmt::format("there is no {} feature '{}'{}; known are: {}", kind_of(target), name,
+                               did_you_mean(name, known), fmt::join(known, ", "))};
+}
+
+Tensor& Frame::slot(Target target, const std::string& name) {
+  Tensor& values = columns(*this, target)[name];
+  if (!values.defined()) values = missing_tensor(std::make_exception_ptr(no_feature(target, name)));
+  return values;
+}
+
+const Tensor& Frame::column(Target target, const std::string& name) const {
+  if (!has(target, name)) throw no_feature(target, name);
   const Tensor& values = columns(*this, target).at(name);
   if (values.rank() == 0 || values.size(0) != mp::rows_of_target(graph_, target)) {
     throw ShapeError("Frame",
@@ -82,11 +95,11 @@ Device Frame::device() const {
 
 Tensor& Frame::node(const std::string& name) {
   require_one_set_of_nodes(graph_);
-  return nodes_[name];
+  return slot(Target::destination, name);
 }
-Tensor& Frame::src_node(const std::string& name) { return columns(*this, Target::source)[name]; }
-Tensor& Frame::dst_node(const std::string& name) { return nodes_[name]; }
-Tensor& Frame::edge(const std::string& name) { return edges_[name]; }
+Tensor& Frame::src_node(const std::string& name) { return slot(Target::source, name); }
+Tensor& Frame::dst_node(const std::string& name) { return slot(Target::destination, name); }
+Tensor& Frame::edge(const std::string& name) { return slot(Target::edge, name); }
 
 const Tensor& Frame::node(const std::string& name) const {
   require_one_set_of_nodes(graph_);

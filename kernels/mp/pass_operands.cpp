@@ -10,6 +10,7 @@
 #include "bough/ops/cast.h"
 #include "kernels/on_device.h"
 #include "kernels/views.h"
+#include "src/core/tensor_body.h"
 
 namespace bough::mp {
 namespace {
@@ -22,6 +23,7 @@ PassOperands::PassOperands(std::string_view caller, const Graph& graph, const Te
                            const Tensor& edge) {
   for (const auto& [tensor, target] : {std::pair{source, Target::source}, std::pair{destination, Target::destination},
                                        std::pair{edge, Target::edge}}) {
+    throw_if_missing(tensor);
     if (!tensor.defined()) continue;
     if (tensor.rank() == 0 || tensor.size(0) != rows_of_target(graph, target)) {
       throw ShapeError(caller, fmt::format("the operand {} must have one row for each {}, the graph has {}",

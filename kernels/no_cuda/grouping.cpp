@@ -16,7 +16,7 @@ RowItemCounts count_row_items(Cuda, const std::int64_t*, std::int64_t, std::int6
   no_cuda("count_row_items");
 }
 void fill_row_items(Cuda, const std::int64_t*, std::int64_t, std::int64_t, const std::int64_t*, const std::int64_t*,
-                    const RowItemCounts&, simt::RowItem*, simt::SplitRow*) {
+                    const RowItemCounts&, simt::RowItem*, simt::SplitRowItem*) {
   no_cuda("fill_row_items");
 }
 

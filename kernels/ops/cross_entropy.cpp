@@ -15,7 +15,7 @@
 #include "kernels/on_device.h"
 #include "kernels/row_index.h"
 #include "kernels/views.h"
-#include "src/core/recording.h"
+#include "src/core/captured_graph.h"
 
 namespace bough {
 namespace {
@@ -46,7 +46,7 @@ Tensor classes_of(const Tensor& given) {
   return classes;
 }
 
-/// 1 / number of rows that are not ignored, float64 where the classes are: for a step that is recorded, where the
+/// 1 / number of rows that are not ignored, float64 where the classes are: for a step that is captured, where the
 /// number is the device's business.
 Tensor scale_there(const Tensor& classes, std::int64_t ignored) {
   const Tensor counted = sum(cast(not_equal(classes, static_cast<double>(ignored)), DType::float64));
@@ -93,7 +93,7 @@ Tensor row_losses(Cuda gpu, Rows<const T> logits, const ClassTargets& targets, T
   return total;
 }
 
-/// What a loss is multiplied by: a number, and in a recording one that the device has counted.
+/// What a loss is multiplied by: a number, and in a capture one that the device has counted.
 struct LossScale {
   double here = 1;
   Tensor there = {};
@@ -108,7 +108,7 @@ template <typename T>
 void scores_gradient(Cuda gpu, Rows<const T> logits, const ClassTargets& targets, Rows<const T> normalizers,
                      std::span<const T> dy, const LossScale& scale, Rows<T> gradient) {
   cross_entropy_backward(
-      gpu, simt::CrossEntropyGradient<T>{logits.count, logits.width, logits.data, view_of(targets), normalizers.data,
+      gpu, simt::CrossEntropyBackward<T>{logits.count, logits.width, logits.data, view_of(targets), normalizers.data,
                                          dy.data(), dy.size() == 1, scale.here, gradient.data,
                                          scale.there.defined() ? device_data<double>(scale.there) : nullptr});
 }
@@ -123,7 +123,7 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& targets, const CrossEnt
   const bool mean = options.reduction == Reduction::mean;
   Tensor classes;
   LossScale scale;
-  if (Recording::active(logits.device())) {  // the run before the recording has looked at the targets
+  if (CapturedGraph::capturing(logits.device())) {  // the run before the capture has looked at the targets
     classes = cast(targets.detach().clone(), DType::int64).reshape({-1});
     if (mean) scale.there = scale_there(classes, options.ignore_index);
   } else {

@@ -8,6 +8,7 @@
 #include "kernels/cuda/edge_softmax.h"
 #include "kernels/on_device.h"
 #include "kernels/views.h"
+#include "src/core/tensor_body.h"
 
 namespace bough {
 namespace {
@@ -40,6 +41,7 @@ void score_gradient(Cuda gpu, const Graph& graph, mp::Direction direction, Rows<
 }  // namespace
 
 Tensor edge_softmax(const Graph& graph, const Tensor& scores, const EdgeSoftmaxOptions& options) {
+  throw_if_missing(scores);
   if (!scores.defined()) throw ShapeError("edge_softmax", "scores is undefined; it was never given a value");
   if (scores.rank() == 0 || scores.size(0) != graph.num_edges()) {
     throw ShapeError("edge_softmax", fmt::format("scores {} must have one row for each edge, the graph has {}",

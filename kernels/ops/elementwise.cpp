@@ -71,7 +71,7 @@ Tensor unary_operation(const char* where, UnaryFunction function, const Tensor& 
                              const Tensor &saved = call.saved(0), &dy = call.gradient();
                              Tensor dx = empty_like(dy);
                              on_any_device(where, dy, [&]<typename T>(auto backend, TypeTag<T>) {
-                               unary_gradient(backend, function, parameters, device_data<T>(saved), device_data<T>(dy),
+                               unary_backward(backend, function, parameters, device_data<T>(saved), device_data<T>(dy),
                                               device_data<T>(dx), dy.elements());
                              });
                              return {dx};

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "src/core/recording.h"
+#include "bough/detail/mp/adjacency.h"
+#include "src/core/captured_graph.h"
+#include "src/core/tensor_body.h"
 
 namespace bough {
 namespace {
@@ -18,6 +20,7 @@ void require(const char* where, bool condition, const char* what, const Tensor& 
 }
 
 void require_rows(const char* where, const char* what, const Tensor& tensor, std::int64_t rows, const char* side) {
+  throw_if_missing(tensor);
   if (!tensor.defined()) throw ShapeError(where, fmt::format("{} is undefined; it was never given a value", what));
   if (tensor.rank() != 3 || tensor.size(0) != rows) {
     throw ShapeError(where, fmt::format("{} must be [{}, heads, width] with one row for each of the graph's {}, not {}",
@@ -44,9 +47,7 @@ void check_relation_table(const char* where, const char* what, const Tensor& tab
   if (!table.defined()) return;
   require(where, right_shape, what, table, shape);
   for (const Graph& graph : graphs) {
-    if (graph.num_edges() > 0 && graph.edge_types().empty()) {
-      throw GraphError(where, fmt::format("{} needs a graph with edge types, and this one has none", what));
-    }
+    mp::require_edge_types(where, what, graph);
     if (table.size(0) < graph.num_edge_types()) {
       throw ShapeError(where, fmt::format("{} has {} rows, but the graph has {} edge types", what, table.size(0),
                                           graph.num_edge_types()));
@@ -145,9 +146,9 @@ AttentionCall check_attention(const char* where, std::span<const Graph> graphs, 
       .tensor_cores = options.tensor_cores};
   if (options.dropout > 0) {
     if (options.kernel == AttentionKernel::unfused) {
-      Recording::refuse(t.q.device(), "dropout of attention weights by AttentionKernel::unfused");
+      CapturedGraph::refuse(t.q.device(), "dropout of attention weights by AttentionKernel::unfused");
     }
-    call.dropout.stream_shift = Recording::random_shift(t.q.device());
+    call.dropout.stream_shift = CapturedGraph::random_shift(t.q.device());
     call.dropout.threshold = static_cast<std::uint32_t>(std::max(1.0, std::floor(options.dropout * 0x1p32)));
     call.dropout.scale = 1 / (1 - options.dropout);
   }

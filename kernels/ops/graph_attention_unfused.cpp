@@ -1,3 +1,4 @@
+#include "bough/detail/simt/device_rows.h"
 #include "bough/ops/arithmetic.h"
 #include "bough/ops/arrange.h"
 #include "bough/ops/compare.h"
@@ -53,12 +54,6 @@ Tensor heads_of(const AttentionCall& call, const HeadGroup& group, const Tensor&
   return call.groups.size() == 1 ? tensor : slice(tensor, 1, group.first_head, group.first_head + group.heads);
 }
 
-/// A graph without edges has no types, but tables may be given all the same.
-Tensor types_of(const Graph& graph, Device device) {
-  const std::int64_t count = graph.edge_types().empty() ? 0 : graph.num_edges();
-  return Tensor::from_span(graph.edge_types().first(static_cast<std::size_t>(count)), {count}, device);
-}
-
 /// What each edge counts in the sum of its destination, without dropout: [edges, heads].
 Tensor group_weights(const AttentionCall& call, const AttentionTensors& tensors, const HeadGroup& group,
                      const Tensor& types) {
@@ -86,7 +81,7 @@ Tensor group_weights(const AttentionCall& call, const AttentionTensors& tensors,
 
 Tensor attend_group(const AttentionCall& call, const AttentionTensors& tensors, const HeadGroup& group) {
   const Graph& graph = group.graph;
-  const Tensor types = types_of(graph, tensors.q.device());
+  const Tensor types = simt::device_edge_types(graph, tensors.q.device());
   Tensor weights = group_weights(call, tensors, group, types);
   if (call.dropout.active()) weights = weights * kept_weights(call.dropout, group, tensors.q);
   weights = weights.reshape({graph.num_edges(), group.heads, 1});
@@ -108,7 +103,7 @@ Tensor unfused_attention(const AttentionCall& call, const AttentionTensors& tens
 
 Tensor unfused_weights(const AttentionCall& call, const AttentionTensors& tensors) {
   const HeadGroup& group = call.groups.front();
-  return group_weights(call, tensors, group, types_of(group.graph, tensors.q.device()));
+  return group_weights(call, tensors, group, simt::device_edge_types(group.graph, tensors.q.device()));
 }
 
 }  // namespace bough

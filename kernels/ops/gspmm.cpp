@@ -3,8 +3,8 @@
 #include "bough/autograd/autograd.h"
 #include "bough/detail/mp/pass_operands.h"
 #include "bough/ops/gsddmm.h"
-#include "kernels/cpu/gspmm_product_gradient.h"
-#include "kernels/cuda/gspmm_product_gradient.h"
+#include "kernels/cpu/gspmm_prod_backward.h"
+#include "kernels/cuda/gspmm_prod_backward.h"
 #include "kernels/on_device.h"
 #include "kernels/ops/message.h"
 #include "kernels/ops/message_passes.h"
@@ -73,16 +73,15 @@ Reduced reduced_messages(const Graph& graph, const Message& message, ReduceOp re
 }
 
 template <typename T>
-void product_gradient(Cpu cpu, const Graph& graph, Rows<const T> messages, Rows<const T> gradient, Rows<T> result) {
+void prod_backward(Cpu cpu, const Graph& graph, Rows<const T> messages, Rows<const T> gradient, Rows<T> result) {
   constexpr auto direction = mp::Direction::by_destination;
-  product_gradient(cpu, mp::edges_by(graph, direction), *mp::traversal_plan(graph, direction), messages, gradient,
-                   result);
+  prod_backward(cpu, mp::edges_by(graph, direction), *mp::traversal_plan(graph, direction), messages, gradient, result);
 }
 template <typename T>
-void product_gradient(Cuda gpu, const Graph& graph, Rows<const T> messages, Rows<const T> gradient, Rows<T> result) {
+void prod_backward(Cuda gpu, const Graph& graph, Rows<const T> messages, Rows<const T> gradient, Rows<T> result) {
   const auto rows = simt::device_rows(graph, mp::Direction::by_destination, Device::cuda(gpu.device));
-  product_gradient(gpu, simt::ProductGradient<T>{rows->edges().offsets, rows->edges().edge_ids, rows->num_rows(),
-                                                 messages.width, messages.data, gradient.data, result.data});
+  prod_backward(gpu, simt::ProdBackward<T>{rows->edges().offsets, rows->edges().edge_ids, rows->num_rows(),
+                                           messages.width, messages.data, gradient.data, result.data});
 }
 
 Tensor product_message_gradient(const Graph& graph, const Message& message, const Tensor& gradient) {
@@ -90,8 +89,8 @@ Tensor product_message_gradient(const Graph& graph, const Message& message, cons
                                  {.lhs = message.lhs.target, .rhs = message.rhs.target});
   Tensor message_gradient = empty_like(messages);
   on_any_device("gspmm", gradient, [&]<typename T>(auto backend, TypeTag<T>) {
-    product_gradient(backend, graph, rows_of<T>(std::as_const(messages)), rows_of<T>(gradient),
-                     rows_of<T>(message_gradient));
+    prod_backward(backend, graph, rows_of<T>(std::as_const(messages)), rows_of<T>(gradient),
+                  rows_of<T>(message_gradient));
   });
   return message_gradient;
 }

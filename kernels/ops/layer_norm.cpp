@@ -56,7 +56,7 @@ template <typename T>
 void layer_norm_backward(Cuda gpu, Rows<const T> x, const T* weight, Rows<const T> statistics, const T* dy,
                          const T* dsum, const LayerNormGradients<T>& gradients) {
   layer_norm_backward(
-      gpu, simt::LayerNormInputGradient<T>{x.count, x.width, x.data, weight, statistics.data, dy, dsum, gradients.dx},
+      gpu, simt::LayerNormInputBackward<T>{x.count, x.width, x.data, weight, statistics.data, dy, dsum, gradients.dx},
       gradients.dweight, gradients.dbias);
 }
 

@@ -8,12 +8,14 @@
 #include "kernels/on_device.h"
 #include "kernels/ops/message_passes.h"
 #include "kernels/views.h"
+#include "src/core/tensor_body.h"
 
 namespace bough {
 namespace {
 
 void require_rows(std::string_view where, const Graph& graph, const char* name, const Side& side) {
   const std::int64_t rows = mp::rows_of_target(graph, side.target);
+  throw_if_missing(side.tensor);
   if (!side.tensor.defined()) {
     throw ShapeError(where, fmt::format("{} is undefined, but the message reads it", name));
   }

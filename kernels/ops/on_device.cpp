@@ -1,5 +1,7 @@
 #include "kernels/on_device.h"
 
+#include "src/core/tensor_body.h"
+
 namespace bough {
 
 void throw_with_tensor(const DeviceError& error, const Tensor& tensor) {
@@ -10,6 +12,7 @@ void throw_with_tensor(const DeviceError& error, const Tensor& tensor) {
 void require_same_device(std::string_view where, std::initializer_list<Tensor> tensors) {
   const Tensor* first = nullptr;
   for (const Tensor& tensor : tensors) {
+    throw_if_missing(tensor);
     if (!tensor.defined()) continue;
     if (first == nullptr) first = &tensor;
     if (!(tensor.device() == first->device())) {

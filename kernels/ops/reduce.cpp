@@ -8,7 +8,7 @@
 #include "kernels/cpu/arg_reduce.h"
 #include "kernels/cpu/reduce.h"
 #include "kernels/cuda/arg_reduce.h"
-#include "kernels/cuda/gspmm_product_gradient.h"
+#include "kernels/cuda/gspmm_prod_backward.h"
 #include "kernels/cuda/reduce.h"
 #include "kernels/cuda/select.h"
 #include "kernels/device_data.h"
@@ -94,17 +94,17 @@ void arg_reduce(Cuda gpu, Reduction extreme, const ReduceShape& shape, const T* 
 }
 
 template <typename T>
-void arg_reduce_gradient(Cuda gpu, const ReduceShape& shape, const std::int64_t* positions, const T* dy, T* dx) {
-  arg_reduce_gradient(gpu, simt::ArgReduceGradient<T>{extents_of(shape), positions, dy, dx});
+void arg_reduce_backward(Cuda gpu, const ReduceShape& shape, const std::int64_t* positions, const T* dy, T* dx) {
+  arg_reduce_backward(gpu, simt::ArgReduceBackward<T>{extents_of(shape), positions, dy, dx});
 }
 
 template <typename T>
-void product_gradient(Cuda gpu, const ReduceShape& shape, const T* x, const T* dy, T* dx) {
+void prod_backward(Cuda gpu, const ReduceShape& shape, const T* x, const T* dy, T* dx) {
   std::vector<std::int64_t> begins;
   for (std::int64_t row = 0; row <= shape.outer; ++row) begins.push_back(row * shape.reduced);
   const Tensor offsets = Tensor::from_vector(begins, {shape.outer + 1}, Device::cuda(gpu.device));
-  product_gradient(
-      gpu, simt::ProductGradient<T>{device_data<std::int64_t>(offsets), nullptr, shape.outer, shape.inner, x, dy, dx});
+  prod_backward(
+      gpu, simt::ProdBackward<T>{device_data<std::int64_t>(offsets), nullptr, shape.outer, shape.inner, x, dy, dx});
 }
 
 /// All steps of a reduction; not recorded.
@@ -136,7 +136,7 @@ Tensor extreme_step(const char* where, Reduction extreme, const Tensor& x, const
                              const Tensor &at = call.saved(0), &dy = call.gradient();
                              Tensor dx = Tensor::empty(from, dy.dtype(), dy.device());
                              on_any_device(where, dy, [&]<typename T>(auto backend, TypeTag<T>) {
-                               arg_reduce_gradient(backend, step, device_data<std::int64_t>(at), device_data<T>(dy),
+                               arg_reduce_backward(backend, step, device_data<std::int64_t>(at), device_data<T>(dy),
                                                    device_data<T>(dx));
                              });
                              return {dx};
@@ -171,8 +171,8 @@ Tensor product_step(const Tensor& x, const ReduceShape& step, const Shape& resul
                              const Tensor &factors = call.saved(0), &dy = call.gradient();
                              Tensor dx = empty_like(factors);
                              on_any_device("prod", dy, [&]<typename T>(auto backend, TypeTag<T>) {
-                               product_gradient(backend, step, device_data<T>(factors), device_data<T>(dy),
-                                                device_data<T>(dx));
+                               prod_backward(backend, step, device_data<T>(factors), device_data<T>(dy),
+                                             device_data<T>(dx));
                              });
                              return {dx};
                            }},

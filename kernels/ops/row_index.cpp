@@ -6,7 +6,7 @@
 #include <atomic>
 
 #include "bough/core/parallel.h"
-#include "src/core/recording.h"
+#include "src/core/captured_graph.h"
 
 namespace bough {
 namespace {
@@ -36,7 +36,7 @@ void require_integers(std::string_view where, std::string_view name, const Tenso
 }
 
 void require_rows_in_range(std::string_view where, const Tensor& index, std::int64_t num_rows) {
-  if (Recording::active(index.device())) return;  // the run before the recording has looked
+  if (CapturedGraph::capturing(index.device())) return;  // the run before the capture has looked
   visit_integers(index.detach().to(Device::cpu()), [&](auto entries) {
     const std::int64_t position = first_outside(entries, num_rows);
     if (position == static_cast<std::int64_t>(entries.size())) return;

@@ -4,19 +4,22 @@
 
 #include "bough/autograd/autograd.h"
 #include "kernels/cpu/edge_softmax.h"
-#include "kernels/cpu/gspmm_product_gradient.h"
+#include "kernels/cpu/gspmm_prod_backward.h"
 #include "kernels/cpu/segment.h"
 #include "kernels/cuda/edge_softmax.h"
-#include "kernels/cuda/gspmm_product_gradient.h"
+#include "kernels/cuda/gspmm_prod_backward.h"
 #include "kernels/cuda/segment.h"
 #include "kernels/on_device.h"
 #include "kernels/ops/message_passes.h"
 #include "kernels/views.h"
+#include "src/core/tensor_body.h"
 
 namespace bough {
 namespace {
 
 void require_segments(std::string_view where, const Tensor& values, const Tensor& offsets) {
+  throw_if_missing(values);
+  throw_if_missing(offsets);
   if (!values.defined() || !offsets.defined()) {
     throw ShapeError(
         where, fmt::format("{} is undefined; it was never given a value", values.defined() ? "offsets" : "values"));
@@ -77,29 +80,31 @@ void reduce_segments(Cuda gpu, const Tensor& offsets, const MessageArguments<T>&
 
 /// What flows back into the values of a product.
 template <typename T>
-void product_gradient(Cpu cpu, const Tensor& offsets, Rows<const T> values, Rows<const T> gradient, Rows<T> result) {
-  product_gradient(cpu, segments_of(offsets), plan_of(offsets), values, gradient, result);
+void prod_backward(Cpu cpu, const Tensor& offsets, Rows<const T> values, Rows<const T> gradient, Rows<T> result) {
+  prod_backward(cpu, segments_of(offsets), plan_of(offsets), values, gradient, result);
 }
 template <typename T>
-void product_gradient(Cuda gpu, const Tensor& offsets, Rows<const T> values, Rows<const T> gradient, Rows<T> result) {
-  product_gradient(gpu, simt::ProductGradient<T>{device_data<std::int64_t>(offsets), nullptr, count_of(offsets),
-                                                 values.width, values.data, gradient.data, result.data});
+void prod_backward(Cuda gpu, const Tensor& offsets, Rows<const T> values, Rows<const T> gradient, Rows<T> result) {
+  prod_backward(gpu, simt::ProdBackward<T>{device_data<std::int64_t>(offsets), nullptr, count_of(offsets), values.width,
+                                           values.data, gradient.data, result.data});
 }
 
 /// What flows back into the values of any other reduction.
 template <typename T>
 void spread_gradient(Cpu cpu, const Tensor& offsets, Rows<const T> gradient, const std::int32_t* arg_indices, bool mean,
                      Rows<T> result) {
-  spread_segments(cpu,
-                  SegmentGradient<T>{
-                      .segments = segments_of(offsets), .gradient = gradient, .arg_indices = arg_indices, .mean = mean},
-                  result);
+  segment_reduce_backward(
+      cpu,
+      SegmentGradient<T>{
+          .segments = segments_of(offsets), .gradient = gradient, .arg_indices = arg_indices, .mean = mean},
+      result);
 }
 template <typename T>
 void spread_gradient(Cuda gpu, const Tensor& offsets, Rows<const T> gradient, const std::int32_t* arg_indices,
                      bool mean, Rows<T> result) {
-  spread_segments(gpu, simt::SpreadSegments<T>{device_data<std::int64_t>(offsets), count_of(offsets), result.count,
-                                               result.width, gradient.data, arg_indices, mean, result.data});
+  segment_reduce_backward(
+      gpu, simt::SegmentReduceBackward<T>{device_data<std::int64_t>(offsets), count_of(offsets), result.count,
+                                          result.width, gradient.data, arg_indices, mean, result.data});
 }
 
 Tensor reduce_gradient(ReduceOp reduce, std::int64_t num_rows, const Tensor& gradient, const Tensor& offsets,
@@ -108,7 +113,7 @@ Tensor reduce_gradient(ReduceOp reduce, std::int64_t num_rows, const Tensor& gra
   if (result.elements() == 0) return result;
   on_any_device("segment_reduce", gradient, [&]<typename T>(auto backend, TypeTag<T>) {
     if (reduce == ReduceOp::prod) {
-      product_gradient(backend, offsets, rows_of<T>(values), rows_of<T>(gradient), rows_of<T>(result));
+      prod_backward(backend, offsets, rows_of<T>(values), rows_of<T>(gradient), rows_of<T>(result));
     } else {
       spread_gradient(backend, offsets, rows_of<T>(gradient),
                       arg_indices.defined() ? device_data<std::int32_t>(arg_indices) : nullptr,

@@ -25,7 +25,7 @@ simt::AxisSoftmax<T> lines_of(const AxisExtents& extents, bool logarithm, const 
   return {{{extents.outer, extents.length, extents.inner}}, logarithm, x, y};
 }
 template <typename T>
-simt::AxisSoftmaxGradient<T> lines_of(const AxisExtents& extents, bool logarithm, const T* y, const T* dy, T* dx) {
+simt::AxisSoftmaxBackward<T> lines_of(const AxisExtents& extents, bool logarithm, const T* y, const T* dy, T* dx) {
   return {{{extents.outer, extents.length, extents.inner}}, logarithm, y, dy, dx};
 }
 
@@ -35,7 +35,7 @@ void softmax(Cuda gpu, const AxisExtents& extents, const T* x, T* y) {
 }
 template <typename T>
 void softmax_backward(Cuda gpu, const AxisExtents& extents, const T* y, const T* dy, T* dx) {
-  axis_softmax_gradient(gpu, lines_of(extents, false, y, dy, dx));
+  axis_softmax_backward(gpu, lines_of(extents, false, y, dy, dx));
 }
 template <typename T>
 void log_softmax(Cuda gpu, const AxisExtents& extents, const T* x, T* y) {
@@ -43,7 +43,7 @@ void log_softmax(Cuda gpu, const AxisExtents& extents, const T* x, T* y) {
 }
 template <typename T>
 void log_softmax_backward(Cuda gpu, const AxisExtents& extents, const T* y, const T* dy, T* dx) {
-  axis_softmax_gradient(gpu, lines_of(extents, true, y, dy, dx));
+  axis_softmax_backward(gpu, lines_of(extents, true, y, dy, dx));
 }
 
 }  // namespace

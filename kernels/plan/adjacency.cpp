@@ -1,5 +1,9 @@
 #include "bough/detail/mp/adjacency.h"
 
+#include <fmt/format.h>
+
+#include "bough/core/errors.h"
+
 namespace bough::mp {
 
 End end_of(Target target, Direction direction) {
@@ -18,6 +22,13 @@ std::int64_t rows_of_target(const Graph& graph, Target target) {
       break;
   }
   return graph.num_edges();
+}
+
+void require_edge_types(std::string_view where, std::string_view what, const Graph& graph) {
+  if (graph.num_edges() == 0 || !graph.edge_types().empty()) return;
+  throw GraphError(
+      where,
+      fmt::format("{} needs a graph with edge types, and this one has none; give edge_types when it is made", what));
 }
 
 Adjacency edges_by(const Graph& graph, Direction direction) {

@@ -35,6 +35,13 @@ std::vector<MergedAxis> merge_axes(const Shape& common, std::span<const Shape> s
 
 }  // namespace
 
+FeatureLayout::Operand one_value_per_row(const FeatureLayout& layout) {
+  return {.offsets = std::vector<std::int64_t>(static_cast<std::size_t>(layout.outer), 0),
+          .step = 0,
+          .width = 1,
+          .distinct = layout.outer == 1};
+}
+
 FeatureLayout broadcast_layout(const Shape& common, std::span<const Shape> shapes) {
   const std::vector<MergedAxis> axes = merge_axes(common, shapes);
   FeatureLayout layout;

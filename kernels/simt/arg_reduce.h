@@ -51,7 +51,7 @@ struct ArgReduce {
 
 /// dx[o, positions[o, i], i] = dy[o, i], 0 elsewhere: a thread for each element of dx.
 template <typename T>
-struct ArgReduceGradient {
+struct ArgReduceBackward {
   static constexpr int block_size = 256;
 
   ReduceExtents extents;
@@ -76,8 +76,8 @@ void arg_reduce(Queue& queue, const ArgReduce<T>& body) {
 }
 
 template <typename Queue, typename T>
-void arg_reduce_gradient(Queue& queue, const ArgReduceGradient<T>& body) {
-  launch_threads(queue, "arg_reduce_gradient", body.extents.outer * body.extents.reduced * body.extents.inner, body);
+void arg_reduce_backward(Queue& queue, const ArgReduceBackward<T>& body) {
+  launch_threads(queue, "arg_reduce_backward", body.extents.outer * body.extents.reduced * body.extents.inner, body);
 }
 
 }  // namespace bough::simt

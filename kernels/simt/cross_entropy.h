@@ -85,7 +85,7 @@ struct SumLosses {
 
 /// gradient = (softmax - target distribution) * scale * dy: a warp for each row.
 template <typename T>
-struct CrossEntropyGradient {
+struct CrossEntropyBackward {
   static constexpr int block_size = 128;
 
   std::int64_t rows = 0, width = 1;
@@ -133,7 +133,7 @@ void cross_entropy(Queue& queue, const CrossEntropy<T>& body, double* total) {
 }
 
 template <typename Queue, typename T>
-void cross_entropy_backward(Queue& queue, const CrossEntropyGradient<T>& body) {
+void cross_entropy_backward(Queue& queue, const CrossEntropyBackward<T>& body) {
   launch_warps(queue, "cross_entropy_backward", body.rows, body);
 }
 

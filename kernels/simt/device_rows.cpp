@@ -13,6 +13,9 @@ struct ByDestination : DeviceRows {
 struct BySource : DeviceRows {
   using DeviceRows::DeviceRows;
 };
+struct DeviceEdgeTypes {
+  Tensor types;
+};
 
 template <typename T>
 constexpr std::int64_t words = sizeof(T) / sizeof(std::int64_t);
@@ -20,16 +23,16 @@ constexpr std::int64_t words = sizeof(T) / sizeof(std::int64_t);
 }  // namespace
 
 DeviceRows::DeviceRows(const CompressedView& view, std::span<const std::int32_t> edge_types, Device device,
-                       std::int64_t segment_edges)
+                       std::int64_t split_edges)
     : offsets_(copied(view.offsets, device)),
       neighbours_(copied(view.indices, device)),
       edge_ids_(copied(view.edge_ids, device)),
       types_(copied(edge_types, device)) {
-  const RowItems plan = make_row_items(view.offsets, segment_edges);
+  const RowItems plan = make_row_items(view.offsets, split_edges);
   items_ = copied_bytes(plan.items, device);
   split_rows_ = copied_bytes(plan.split_rows, device);
-  rows_ = {structures<RowItem>(items_), static_cast<std::int64_t>(plan.items.size()), structures<SplitRow>(split_rows_),
-           static_cast<std::int64_t>(plan.split_rows.size()), plan.num_partials};
+  rows_ = {structures<RowItem>(items_), static_cast<std::int64_t>(plan.items.size()),
+           structures<SplitRowItem>(split_rows_), static_cast<std::int64_t>(plan.split_rows.size()), plan.num_partials};
   edges_ = {device_data<std::int64_t>(offsets_), device_data<std::int32_t>(neighbours_),
             device_data<std::int32_t>(edge_ids_), edge_types.empty() ? nullptr : device_data<std::int32_t>(types_)};
 }
@@ -49,15 +52,15 @@ DeviceRows::DeviceRows(const UngroupedEdges& ends, std::span<const std::int32_t>
                  device_data<std::int32_t>(edge_ids_));
 
   const Scratch<std::int64_t> partials_before(ends.num_rows + 1, gpu), split_rows_before(ends.num_rows + 1, gpu);
-  const RowItemCounts counts = count_row_items(cuda, offsets, ends.num_rows, default_segment_edges,
+  const RowItemCounts counts = count_row_items(cuda, offsets, ends.num_rows, default_split_edges,
                                                partials_before.data(), split_rows_before.data());
   const std::int64_t num_items = counts.partials + ends.num_rows - counts.split_rows;
   items_ = room(num_items * words<RowItem>, DType::int64);
-  split_rows_ = room(counts.split_rows * words<SplitRow>, DType::int64);
-  fill_row_items(cuda, offsets, ends.num_rows, default_segment_edges, partials_before.data(), split_rows_before.data(),
+  split_rows_ = room(counts.split_rows * words<SplitRowItem>, DType::int64);
+  fill_row_items(cuda, offsets, ends.num_rows, default_split_edges, partials_before.data(), split_rows_before.data(),
                  counts, reinterpret_cast<RowItem*>(device_data<std::int64_t>(items_)),
-                 reinterpret_cast<SplitRow*>(device_data<std::int64_t>(split_rows_)));
-  rows_ = {structures<RowItem>(items_), num_items, structures<SplitRow>(split_rows_), counts.split_rows,
+                 reinterpret_cast<SplitRowItem*>(device_data<std::int64_t>(split_rows_)));
+  rows_ = {structures<RowItem>(items_), num_items, structures<SplitRowItem>(split_rows_), counts.split_rows,
            counts.partials};
   edges_ = {offsets, device_data<std::int32_t>(neighbours_), device_data<std::int32_t>(edge_ids_),
             edge_types.empty() ? nullptr : device_data<std::int32_t>(types_)};
@@ -70,6 +73,12 @@ const std::int32_t* DeviceEnds::dst() const { return device_data<std::int32_t>(d
 
 std::shared_ptr<const DeviceEnds> device_ends(const Graph& graph, Device device) {
   return graph.cached<DeviceEnds>([&] { return DeviceEnds(graph.coo(), device); }, key_of(device));
+}
+
+Tensor device_edge_types(const Graph& graph, Device device) {
+  return graph
+      .cached<DeviceEdgeTypes>([&] { return DeviceEdgeTypes{copied(graph.edge_types(), device)}; }, key_of(device))
+      ->types;
 }
 
 std::shared_ptr<const DeviceRows> device_rows(const Graph& graph, mp::Direction direction, Device device) {

@@ -7,7 +7,7 @@
 #include "bough/detail/simt/row_items.h"
 
 /// Softmax over the edges of each row, column by column, in two passes: what a row needs to know of all its edges (in
-/// segments that are merged in order), then every edge. Lanes take neighbouring columns of neighbouring edges.
+/// splits that are merged in order), then every edge. Lanes take neighbouring columns of neighbouring edges.
 namespace bough::simt {
 
 /// What scores are relative to, given the largest one; finite also where all of them are -infinity.
@@ -165,7 +165,7 @@ struct MergeRowStates {
   BOUGH_DEVICE void operator()(Context& context) const {
     const std::int64_t index = thread_number<block_size>(context);
     if (index >= rows.num_split_rows * width) return;
-    const SplitRow row = context.load(rows.split_rows + index / width);
+    const SplitRowItem row = context.load(rows.split_rows + index / width);
     State state;
     for (std::int32_t i = 0; i < row.num_partials; ++i) {
       state.take(context.load(partials + (row.first_partial + i) * width + index % width));

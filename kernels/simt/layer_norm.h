@@ -57,7 +57,7 @@ struct LayerNorm {
 
 /// With n the normalised row and g = dy * weight: dx = (g - mean(g) - n mean(g n)) / deviation, plus dsum if given.
 template <typename T>
-struct LayerNormInputGradient {
+struct LayerNormInputBackward {
   static constexpr int block_size = 128;
 
   std::int64_t rows = 0, width = 1;
@@ -124,7 +124,7 @@ struct LayerNormParameterSums {
 
 /// Adds up the ranges, in order: a thread for each column.
 template <typename T>
-struct LayerNormParameterGradients {
+struct LayerNormParameterBackward {
   static constexpr int block_size = 128;
 
   std::int64_t ranges = 0, width = 1;
@@ -153,7 +153,7 @@ void layer_norm(Queue& queue, const LayerNorm<T>& body) {
 
 /// dx, dweight and dbias may be null, the last two together.
 template <typename Queue, typename T>
-void layer_norm_backward(Queue& queue, const LayerNormInputGradient<T>& input, T* dweight, T* dbias) {
+void layer_norm_backward(Queue& queue, const LayerNormInputBackward<T>& input, T* dweight, T* dbias) {
   if (input.dx != nullptr) {
     launch_warps(queue, "layer_norm_backward", input.rows, input);
   }
@@ -166,8 +166,8 @@ void layer_norm_backward(Queue& queue, const LayerNormInputGradient<T>& input, T
                 .num_blocks = ranges * blocks_for(input.width, Sums::block_size),
                 .block_size = Sums::block_size},
                Sums{input.rows, input.width, rows_per_range, input.x, input.statistics, input.dy, partials.data()});
-  using Gradients = LayerNormParameterGradients<T>;
-  launch_threads(queue, "layer_norm_parameter_gradients", input.width,
+  using Gradients = LayerNormParameterBackward<T>;
+  launch_threads(queue, "layer_norm_parameter_backward", input.width,
                  Gradients{ranges, input.width, partials.data(), dweight, dbias});
 }
 

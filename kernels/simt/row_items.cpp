@@ -4,7 +4,7 @@
 
 namespace bough::simt {
 
-RowItems make_row_items(std::span<const std::int64_t> offsets, std::int64_t segment_edges,
+RowItems make_row_items(std::span<const std::int64_t> offsets, std::int64_t split_edges,
                         std::span<const std::uint8_t> skipped) {
   RowItems result;
   const auto rows = static_cast<std::int64_t>(offsets.size()) - 1;
@@ -13,14 +13,14 @@ RowItems make_row_items(std::span<const std::int64_t> offsets, std::int64_t segm
     if (!skipped.empty() && skipped[static_cast<std::size_t>(row)] != 0) continue;
     const std::int64_t begin = offsets[static_cast<std::size_t>(row)], end = offsets[static_cast<std::size_t>(row) + 1];
     const auto number = static_cast<std::int32_t>(row);
-    if (end - begin <= segment_edges) {
+    if (end - begin <= split_edges) {
       whole_rows.push_back({begin, end, number, -1});
       continue;
     }
-    SplitRow split{number, static_cast<std::int32_t>(result.num_partials), 0};
-    for (std::int64_t first = begin; first < end; first += segment_edges) {
+    SplitRowItem split{number, static_cast<std::int32_t>(result.num_partials), 0};
+    for (std::int64_t first = begin; first < end; first += split_edges) {
       result.items.push_back(
-          {first, std::min(end, first + segment_edges), number, static_cast<std::int32_t>(result.num_partials++)});
+          {first, std::min(end, first + split_edges), number, static_cast<std::int32_t>(result.num_partials++)});
       ++split.num_partials;
     }
     result.split_rows.push_back(split);

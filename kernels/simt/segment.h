@@ -10,7 +10,7 @@ namespace bough::simt {
 /// What each row of a segment gets back from the segment's gradient: a thread for each element, which finds its segment
 /// by bisection.
 template <typename T>
-struct SpreadSegments {
+struct SegmentReduceBackward {
   static constexpr int block_size = 256;
 
   const std::int64_t* offsets = nullptr;
@@ -43,8 +43,8 @@ struct SpreadSegments {
 };
 
 template <typename Queue, typename T>
-void spread_segments(Queue& queue, const SpreadSegments<T>& body) {
-  launch_threads(queue, "spread_segments", body.rows * body.width, body);
+void segment_reduce_backward(Queue& queue, const SegmentReduceBackward<T>& body) {
+  launch_threads(queue, "segment_reduce_backward", body.rows * body.width, body);
 }
 
 }  // namespace bough::simt

@@ -60,7 +60,7 @@ struct AxisSoftmax {
 
 /// dx = y (dy - sum(y dy)), or dy - exp(y) sum(dy), which is 0 where all of y are -infinity.
 template <typename T>
-struct AxisSoftmaxGradient {
+struct AxisSoftmaxBackward {
   static constexpr int block_size = 128;
 
   Line<block_size> line;
@@ -94,8 +94,8 @@ void axis_softmax(Queue& queue, const AxisSoftmax<T>& body) {
   launch_warps(queue, "softmax", body.line.extents.outer * body.line.extents.inner, body);
 }
 template <typename Queue, typename T>
-void axis_softmax_gradient(Queue& queue, const AxisSoftmaxGradient<T>& body) {
-  launch_warps(queue, "softmax_gradient", body.line.extents.outer * body.line.extents.inner, body);
+void axis_softmax_backward(Queue& queue, const AxisSoftmaxBackward<T>& body) {
+  launch_warps(queue, "softmax_backward", body.line.extents.outer * body.line.extents.inner, body);
 }
 
 }  // namespace bough::simt

@@ -26,7 +26,7 @@ struct Unary {
 };
 
 template <typename T>
-struct UnaryGradient {
+struct UnaryBackward {
   static constexpr int block_size = 256;
 
   UnaryFunction function;
@@ -52,11 +52,11 @@ void unary(Queue& queue, UnaryFunction function, UnaryParameters parameters, con
 }
 
 template <typename Queue, typename T>
-void unary_gradient(Queue& queue, UnaryFunction function, UnaryParameters parameters, const T* saved, const T* dy,
+void unary_backward(Queue& queue, UnaryFunction function, UnaryParameters parameters, const T* saved, const T* dy,
                     T* dx, std::int64_t count) {
-  using Body = UnaryGradient<T>;
+  using Body = UnaryBackward<T>;
   launch_threads(
-      queue, "unary_gradient", count,
+      queue, "unary_backward", count,
       Body{function, static_cast<T>(parameters.first), static_cast<T>(parameters.second), count, saved, dy, dx});
 }
 

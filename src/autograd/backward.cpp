@@ -125,6 +125,7 @@ void require_usable_history(GradientNode* root, std::uint64_t since) {
 void Tensor::backward() const { backward(BackwardOptions{}); }
 
 void Tensor::backward(const BackwardOptions& options) const {
+  throw_if_missing(*this);
   if (!requires_grad()) {
     throw AutogradError("backward",
                         "nothing this tensor was computed from requires a gradient, or it was computed under "

@@ -118,6 +118,7 @@ bool Tensor::requires_grad() const { return defined() && body_->requires_grad; }
 bool Tensor::is_leaf() const { return !defined() || body_->node == nullptr; }
 
 Tensor& Tensor::set_requires_grad(bool value) {
+  throw_if_missing(*this);
   if (!defined()) throw AutogradError("set_requires_grad", "the tensor is undefined; it was never given a value");
   if (!is_leaf()) {
     throw AutogradError("set_requires_grad",
@@ -134,6 +135,7 @@ Tensor& Tensor::set_requires_grad(bool value) {
 }
 
 Tensor Tensor::grad() const {
+  throw_if_missing(*this);
   if (!defined() || !body_->gradient.defined()) return {};
   if (body_->gradient.is_sparse()) body_->gradient = to_dense(body_->gradient, body_->shape);
   return body_->gradient.dense();

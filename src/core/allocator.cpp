@@ -135,7 +135,7 @@ std::shared_ptr<CapturePool> PooledAllocator::begin_capture() {
   auto memory = std::make_shared<CapturePool>(*this);
   const std::scoped_lock lock(mutex_);
   if (capture_pool_ != nullptr) {
-    throw ConfigError("captured step", fmt::format("another step is being recorded on {}", to_string(device_)));
+    throw ConfigError("captured step", fmt::format("another step is being captured on {}", to_string(device_)));
   }
   capture_pool_ = memory.get();
   capture_thread_ = std::this_thread::get_id();

@@ -16,7 +16,7 @@ namespace bough {
 
 class PooledAllocator;
 
-/// Memory of a device for recorded work: what is freed of it is not reused elsewhere while this lives.
+/// Memory of a device for captured work: what is freed of it is not reused elsewhere while this lives.
 class CapturePool {
  public:
   explicit CapturePool(PooledAllocator& owner) : owner_(owner) {}
@@ -56,7 +56,7 @@ class PooledAllocator {
   void free(const Block& block) noexcept;
 
   /// From now on, until end_capture, this thread gets memory that has had no other use in between: for work that is
-  /// recorded now and repeated later. One thread at a time; ConfigError for a second.
+  /// captured now and replayed later. One thread at a time; ConfigError for a second.
   std::shared_ptr<CapturePool> begin_capture();
   void end_capture() noexcept;
 

@@ -7,7 +7,7 @@
 
 #include "bough/core/errors.h"
 #include "bough/core/random.h"
-#include "src/core/recording.h"
+#include "src/core/captured_graph.h"
 #include "src/core/tensor_body.h"
 
 namespace bough {
@@ -17,37 +17,37 @@ struct CapturedStep::State {
   std::function<std::vector<Tensor>()> step;
   std::vector<Tensor> leaves;
   bool ran = false;
-  RandomStream first_stream = {};                    ///< the generator when the step was recorded
+  RandomStream first_stream = {};                    ///< the generator when the step was captured
   std::uint64_t num_streams = 0;                     ///< that it takes
   std::vector<Tensor> results = {}, gradients = {};  ///< gradients of leaves; undefined where there is none
-  std::unique_ptr<Recording> recording = {};         ///< goes first: nothing may be replayed into memory of the others
+  std::unique_ptr<CapturedGraph> graph = {};         ///< goes first: nothing may be replayed into memory of the others
 
   void call() {
     results = step();
     for (Tensor& result : results) result = result.detach();
   }
 
-  void record() {
+  void capture() {
     first_stream = default_generator().state();
-    auto fresh = std::make_unique<Recording>(device.index);
+    auto fresh = std::make_unique<CapturedGraph>(device.index);
     try {
       call();
       gradients.clear();
       for (const Tensor& leaf : leaves) gradients.push_back(leaf.grad());
       fresh->finish();
     } catch (...) {
-      for (Tensor& leaf : leaves) leaf.clear_grad();  // the recording computed nothing
+      for (Tensor& leaf : leaves) leaf.clear_grad();  // the capture computed nothing
       default_generator().set_state(first_stream);
       throw;
     }
-    recording = std::move(fresh);
+    graph = std::move(fresh);
     num_streams = default_generator().state().stream - first_stream.stream;
     default_generator().set_state(first_stream);  // nothing has been drawn yet
   }
 
   void replay() {
     const RandomStream now = default_generator().state();
-    recording->replay(now.stream - first_stream.stream);
+    graph->replay(now.stream - first_stream.stream);
     default_generator().set_state({now.seed, now.stream + num_streams});
     for (std::size_t i = 0; i < leaves.size(); ++i) {
       if (gradients[i].defined()) leaves[i].set_grad(gradients[i]);
@@ -69,7 +69,7 @@ const std::vector<Tensor>& CapturedStep::run() {
     return state.results;
   }
   const bool other_seed = default_generator().state().seed != state.first_stream.seed;
-  if (state.recording == nullptr || other_seed) state.record();
+  if (state.graph == nullptr || other_seed) state.capture();
   state.replay();
   return state.results;
 }
@@ -81,8 +81,8 @@ Tensor changing_numbers(Device device, std::int64_t count, std::function<void(st
   }
   Tensor result = Tensor::empty({count}, DType::float64, device);
   std::byte* target = result.body()->bytes();
-  if (Recording* recording = Recording::current_on(device)) {
-    const double* source = recording->changing(size, std::move(now));
+  if (CapturedGraph* graph = CapturedGraph::current_on(device)) {
+    const double* source = graph->changing(size, std::move(now));
     cuda_copy(device.index, target, source, size * sizeof(double), CopyDirection::device_to_device);
     return result;
   }
@@ -98,6 +98,6 @@ Tensor changing_numbers(Device device, std::int64_t count, std::function<void(st
   return result;
 }
 
-bool CapturedStep::captured() const { return state_->recording != nullptr; }
+bool CapturedStep::captured() const { return state_->graph != nullptr; }
 
 }  // namespace bough

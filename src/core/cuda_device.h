@@ -48,11 +48,11 @@ void cuda_free_pinned(void* address) noexcept;
 /// Copies from pinned memory, which must stay as it is until the stream is done with it.
 void cuda_copy_on(int device, CudaStream* stream, void* target, const void* pinned, std::size_t bytes);
 
-/// Between these two, what this thread gives the stream of kernels of the device is not done but recorded.
-void cuda_begin_recording(int device);
+/// Between these two, what this thread gives the stream of kernels of the device is not done but captured.
+void cuda_begin_capture(int device);
 struct CudaGraph;
-CudaGraph* cuda_end_recording(int device);
-/// Gives the stream of kernels all that was recorded.
+CudaGraph* cuda_end_capture(int device);
+/// Gives the stream of kernels all that was captured.
 void cuda_replay(int device, CudaGraph* graph);
 void cuda_free_graph(int device, CudaGraph* graph) noexcept;
 

@@ -1,5 +1,7 @@
 #include "src/core/nearest_name.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <vector>
@@ -40,6 +42,11 @@ std::string nearest_name(std::string_view wanted, std::span<const std::string> k
     }
   }
   return nearest;
+}
+
+std::string did_you_mean(std::string_view wanted, std::span<const std::string> known) {
+  const std::string nearest = nearest_name(wanted, known);
+  return nearest.empty() ? "" : fmt::format(", did you mean '{}'?", nearest);
 }
 
 }  // namespace bough

@@ -11,4 +11,7 @@ namespace bough {
 /// The hint at the end of an error about an unknown name.
 std::string nearest_name(std::string_view wanted, std::span<const std::string> known);
 
+/// The hint itself: ", did you mean 'graph'?", or nothing if no known name is close.
+std::string did_you_mean(std::string_view wanted, std::span<const std::string> known);
+
 }  // namespace bough

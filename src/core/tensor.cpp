@@ -7,14 +7,21 @@
 
 #include "bough/core/parallel.h"
 #include "src/core/accumulate.h"
+#include "src/core/captured_graph.h"
 #include "src/core/cuda_device.h"
-#include "src/core/recording.h"
 #include "src/core/tensor_body.h"
 
 namespace bough {
 namespace {
 
+/// The deleter of a null pointer to a body: what such a pointer can carry, so that handles do not grow.
+struct WhatIsMissing {
+  std::exception_ptr error;
+  void operator()(TensorBody*) const {}
+};
+
 const TensorBody& body_of(const char* where, const Tensor& tensor) {
+  throw_if_missing(tensor);
   if (!tensor.defined()) throw Error(where, "the tensor is undefined; it was never given a value");
   return *tensor.body();
 }
@@ -60,6 +67,15 @@ void require_same(const char* where, const TensorBody& target, const TensorBody&
 
 }  // namespace
 
+Tensor missing_tensor(std::exception_ptr error) {
+  return Tensor(std::shared_ptr<TensorBody>(nullptr, WhatIsMissing{std::move(error)}));
+}
+
+void throw_if_missing(const Tensor& tensor) {
+  if (tensor.defined()) return;
+  if (const auto* missing = std::get_deleter<WhatIsMissing>(tensor.body())) std::rethrow_exception(missing->error);
+}
+
 Tensor make_view(const std::shared_ptr<Storage>& storage, std::int64_t offset, const Shape& shape, DType dtype) {
   auto body = std::make_shared<TensorBody>();
   body->storage = storage;
@@ -78,13 +94,13 @@ void copy_elements(const TensorBody& source, TensorBody& target) {
                     [&](std::int64_t begin, std::int64_t end) { std::memmove(out + begin, in + begin, end - begin); });
     return;
   }
-  if (to.kind == Device::Kind::cpu) Recording::refuse(from, "a copy to the host");
+  if (to.kind == Device::Kind::cpu) CapturedGraph::refuse(from, "a copy to the host");
   if (from.kind == Device::Kind::cpu) {
     return copy_from_host(to.index, target.bytes(), source.bytes(), source.num_bytes());
   }
   if (from.kind == to.kind && from.index != to.index) {
-    Recording::refuse(from, "a copy to another device");
-    Recording::refuse(to, "a copy from another device");
+    CapturedGraph::refuse(from, "a copy to another device");
+    CapturedGraph::refuse(to, "a copy from another device");
     return cuda_copy_between(to.index, target.bytes(), from.index, source.bytes(), source.num_bytes());
   }
   cuda_copy(from.index, target.bytes(), source.bytes(), source.num_bytes(),
@@ -341,6 +357,7 @@ template bfloat16 Tensor::item<bfloat16>() const;
 template std::vector<bfloat16> Tensor::to_vector<bfloat16>() const;
 
 void* device_address(const Tensor& tensor) {
+  throw_if_missing(tensor);
   if (!tensor.defined()) throw ShapeError("device_address", "the tensor is not defined");
   return tensor.body()->bytes();
 }

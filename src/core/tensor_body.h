@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <exception>
 #include <memory>
 
 #include "bough/autograd/autograd.h"
@@ -52,6 +53,13 @@ struct TensorBody {
 
 /// A tensor over an existing storage, without history.
 Tensor make_view(const std::shared_ptr<Storage>& storage, std::int64_t offset, const Shape& shape, DType dtype);
+
+/// An undefined tensor that stands for one that was asked for by name and is not there: whatever needs its value throws
+/// `error`, which says so. Copies do too; assignment replaces it.
+Tensor missing_tensor(std::exception_ptr error);
+/// Throws that error if the tensor is a missing one. For operations that take an undefined tensor to be one that was
+/// not given, or have an error of their own for it.
+void throw_if_missing(const Tensor& tensor);
 
 /// Copies all elements between tensors of equal shape and type, across devices if need be.
 void copy_elements(const TensorBody& source, TensorBody& target);

@@ -28,8 +28,8 @@ void cuda_synchronize(int, CudaEvent*) { no_cuda(); }
 void* cuda_allocate_pinned(std::size_t) { no_cuda(); }
 void cuda_free_pinned(void*) noexcept {}
 void cuda_copy_on(int, CudaStream*, void*, const void*, std::size_t) { no_cuda(); }
-void cuda_begin_recording(int) { no_cuda(); }
-CudaGraph* cuda_end_recording(int) { no_cuda(); }
+void cuda_begin_capture(int) { no_cuda(); }
+CudaGraph* cuda_end_capture(int) { no_cuda(); }
 void cuda_replay(int, CudaGraph*) { no_cuda(); }
 void cuda_free_graph(int, CudaGraph*) noexcept {}
 void cuda_fill(int, void*, const void*, std::size_t, std::int64_t) { no_cuda(); }

@@ -52,7 +52,7 @@ std::vector<Parameter> training_parameters() {
           "early_stopping", "ends a run that no longer gets better",
           {integer_parameter("patience", "evaluations in a row that may be no better than the best; default: no limit",
                              {.smallest = 1})}),
-      boolean_parameter("captured", "on a GPU, record a step with its optimiser once and replay it (a CUDA graph)",
+      boolean_parameter("captured", "on a GPU, capture a step with its optimiser once and replay it (a CUDA graph)",
                         false),
       integer_parameter("evaluate_every",
                         "steps between two evaluations on the validation data; default: a tenth of all, or an epoch if "

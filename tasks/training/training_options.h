@@ -31,7 +31,7 @@ struct TrainingOptions {
   std::int64_t log_every = 1;                 ///< steps between two records of the loss
   double checkpoint_seconds = 60;             ///< between two checkpoints
   std::int64_t gradient_accumulation = 1;     ///< micro-batches of a step
-  bool captured = false;                      ///< record a step once and replay it, on a GPU
+  bool captured = false;                      ///< capture a step once and replay it, on a GPU
   std::optional<double> ema_decay = {};       ///< of an exponential moving average of the parameters
   std::int64_t average_checkpoints = 0;       ///< parameters at the last so many evaluations are averaged; 0 = none
   std::optional<std::int64_t> patience = {};  ///< of early stopping, in evaluations

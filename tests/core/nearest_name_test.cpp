@@ -33,5 +33,11 @@ TEST(NearestName, TakesTheFirstOfEquals) {
   EXPECT_EQ(nearest_name("hat", names), "cat");
 }
 
+TEST(NearestName, IsAHintAtTheEndOfAnErrorOrNothing) {
+  const std::vector<std::string> names{"graph", "run"};
+  EXPECT_EQ(did_you_mean("grpah", names), ", did you mean 'graph'?");
+  EXPECT_EQ(did_you_mean("transformer", names), "");
+}
+
 }  // namespace
 }  // namespace bough

@@ -167,7 +167,7 @@ TEST_F(GpuCapturedStep, GoesOnBitForBitFromACheckpoint) {
     manual_seed(99);
     Training second(execution);
     if (execution == Execution::captured_with_optimizer) {
-      for (std::uint64_t i = 1; i <= 3; ++i) second.step(i + 20);  // recorded before it knows what it goes on with
+      for (std::uint64_t i = 1; i <= 3; ++i) second.step(i + 20);  // captured before it knows what it goes on with
     }
     nn::load_checkpoint(folder.file("checkpoint"), second.model(), second.parts());
     std::vector<Tensor> outcome;
@@ -273,7 +273,7 @@ TEST_F(GpuCapturedStep, RefusesMoreChangingNumbersThanAReplayTakes) {
   EXPECT_THAT(test::error_message<ConfigError>([&] { step.run(); }), HasSubstr("31 numbers"));
 }
 
-TEST_F(GpuCapturedStep, KeepsWhatTheHostGaveWhenItWasRecorded) {
+TEST_F(GpuCapturedStep, KeepsWhatTheHostGaveWhenItWasCaptured) {
   Tensor x = ones({3}, DType::float32, Device::cuda());
   CapturedStep step(Device::cuda(), [&] {
     const Tensor tenfold = x * 5 * 2;  // memory of x * 5 is free again when the constant asks for some
@@ -292,7 +292,8 @@ TEST_F(GpuCapturedStep, RefusesToLookAtValues) {
   const Tensor x = ones({3}, DType::float32, Device::cuda());
   CapturedStep step(Device::cuda(), [&] { return std::vector{x * sum(x).item<double>()}; });
   EXPECT_EQ(step.run()[0].to_vector<float>(), std::vector<float>(3, 3));
-  EXPECT_THAT(test::error_message<DeviceError>([&] { step.run(); }), AllOf(HasSubstr("recorded"), HasSubstr("host")));
+  EXPECT_THAT(test::error_message<DeviceError>([&] { step.run(); }),
+              AllOf(HasSubstr("step that is captured"), HasSubstr("host")));
   EXPECT_EQ((x * 2).to_vector<float>(), std::vector<float>(3, 2)) << "the device works as before";
 }
 

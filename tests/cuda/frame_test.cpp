@@ -65,6 +65,19 @@ TEST_F(GpuFrame, ChosenNodesAndEdgesMatchTheCpu) {
   });
 }
 
+TEST_F(GpuFrame, EdgesHaveTheirTypesThere) {
+  const Graph graph = zoo::random_graph(12, 60, 3, 4);
+  std::vector<Tensor> inputs = features_of(graph);
+  inputs.push_back(test::random_tensor({4, 2, 3}, DType::float64, 4));
+  expect_same_as_cpu(inputs, [&](const std::vector<Tensor>& x) {
+    Frame frame = frame_with(graph, x);
+    const auto message = [&](const EdgeBatch& e) { return e.src("h") * gather_rows(x[3], e.type()); };
+    frame.update_all(message, any_reduce, "all");
+    frame.pull({4, 1, 7}, message, fn::sum("m", "some"));
+    return frame.node("all") + frame.node("some");
+  });
+}
+
 TEST_F(GpuFrame, MessagesWaitThere) {
   const Graph graph = zoo::random_graph(8, 30, 2);
   expect_same_as_cpu(features_of(graph), [&](const std::vector<Tensor>& x) {

@@ -29,6 +29,15 @@ struct Difference {
   BOUGH_HOST_DEVICE float operator()(float u, float v) const { return u - v; }
 };
 
+struct ByType {
+  BOUGH_HOST_DEVICE float operator()(mp::Edge edge, float u, float v) const {
+    return edge.type == 0 ? u * v : static_cast<float>(edge.type) * u;
+  }
+  BOUGH_HOST_DEVICE std::array<float, 2> gradient(mp::Edge edge, float u, float v) const {
+    return {edge.type == 0 ? v : static_cast<float>(edge.type), edge.type == 0 ? u : 0};
+  }
+};
+
 struct RootOfOneMore {
   template <typename T>
   BOUGH_HOST_DEVICE static constexpr T identity() {
@@ -65,6 +74,12 @@ Tensor root_of_distances(const Graph& graph, const MessageOperands& operands) {
 }
 Tensor least_multiple(const Graph& graph, const MessageOperands& operands, double factor) {
   return cuda::message_reduce<Multiple, mp::Min>(graph, operands, {}, Multiple{factor});
+}
+Tensor sum_by_type(const Graph& graph, const MessageOperands& operands) {
+  return cuda::message_reduce<ByType, mp::Sum>(graph, operands);
+}
+Tensor largest_by_type(const Graph& graph, const MessageOperands& operands) {
+  return cuda::message_reduce<ByType, mp::Max>(graph, operands);
 }
 Tensor sum_without_gradient(const Graph& graph, const MessageOperands& operands) {
   return cuda::message_reduce<Difference, mp::Sum>(graph, operands);

@@ -15,6 +15,9 @@ Tensor largest_distance(const Graph& graph, const MessageOperands& operands);
 Tensor root_of_distances(const Graph& graph, const MessageOperands& operands);
 /// The least multiple of floats of edges, by a functor with a number in it.
 Tensor least_multiple(const Graph& graph, const MessageOperands& operands, double factor);
+/// By a message of two floats that depends on the type of its edge.
+Tensor sum_by_type(const Graph& graph, const MessageOperands& operands);
+Tensor largest_by_type(const Graph& graph, const MessageOperands& operands);
 /// By a message of floats without a gradient.
 Tensor sum_without_gradient(const Graph& graph, const MessageOperands& operands);
 

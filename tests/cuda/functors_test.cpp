@@ -63,6 +63,24 @@ TEST_F(GpuFunctors, MatchTheCpuWithFeaturesThatBroadcast) {
   check_distances(graph, {2, 1}, {2, 40});
 }
 
+TEST_F(GpuFunctors, SeeTheTypesOfEdgesAsOnTheCpu) {
+  for (const Graph& graph : {zoo::random_graph(12, 60, 3, 4), zoo::random_graph(3, 900, 4, 3)}) {
+    for (const Columns& v : {Columns{2, 3}, Columns{1}, Columns{2, 1}}) {
+      const std::vector<Tensor> inputs{features(graph, Target::source, {2, 3}, DType::float32, 1),
+                                       features(graph, Target::destination, v, DType::float32, 2)};
+      for (const auto& function : {test::sum_by_type, test::largest_by_type}) {
+        expect_same_as_cpu(inputs, [&](const std::vector<Tensor>& x) {
+          return function(graph, {.source = x[0], .destination = x[1]});
+        });
+      }
+    }
+  }
+  const Tensor x = test::random_tensor({5, 2}).to(Device::cuda());
+  EXPECT_THAT(test::error_message<GraphError>(
+                  [&] { test::sum_by_type(zoo::random_graph(5, 9, 1), {.source = x, .destination = x}); }),
+              HasSubstr("needs a graph with edge types"));
+}
+
 TEST_F(GpuFunctors, RunOnTheGpuThroughTheOneLaunchFunction) {
   std::vector<std::string> kernels;
   {

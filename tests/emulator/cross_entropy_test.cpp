@@ -43,7 +43,7 @@ TEST_P(EmulatedCrossEntropy, MatchesTheReferenceAndTheGradientOfTheCpu) {
 
     const Tensor dy = test::random_tensor({rows}, dtype_of<T>(), 3);
     simt::cross_entropy_backward(
-        queue, simt::CrossEntropyGradient<T>{rows, width, logits.data<T>(), view, normalizers.data<T>(), dy.data<T>(),
+        queue, simt::CrossEntropyBackward<T>{rows, width, logits.data<T>(), view, normalizers.data<T>(), dy.data<T>(),
                                              false, 0.5, gradient.data<T>()});
     cross_entropy_backward(Cpu{}, rows_of<T>(std::as_const(logits)),
                            ClassTargets{targets.span<std::int64_t>(), -100, smoothing},
@@ -62,7 +62,7 @@ TEST(EmulatedCrossEntropy, OfARowOfMinusInfinityIsInfiniteWithoutNaN) {
   simt::cross_entropy(queue, simt::CrossEntropy<float>{1, 3, logits.data<float>(), {&target}, &loss, normalizers},
                       &total);
   EXPECT_EQ(loss, INFINITY);
-  simt::cross_entropy_backward(queue, simt::CrossEntropyGradient<float>{
+  simt::cross_entropy_backward(queue, simt::CrossEntropyBackward<float>{
                                           1, 3, logits.data<float>(), {&target}, normalizers, &dy, true, 1, gradient});
   EXPECT_EQ(gradient[0], 0);
   EXPECT_EQ(gradient[1], -1);

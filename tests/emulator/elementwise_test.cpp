@@ -59,8 +59,8 @@ TEST(EmulatedElementwise, UnaryFunctionsAndGradientsMatchTheCpu) {
       unary(Cpu{}, function, parameters, x.data<T>(), cpu_y.data<T>(), 300);
       test::expect_close(y, cpu_y);
       const T* saved = saves_result(function) ? std::as_const(cpu_y).data<T>() : x.data<T>();
-      simt::unary_gradient(queue, function, parameters, saved, dy.data<T>(), dx.data<T>(), 300);
-      unary_gradient(Cpu{}, function, parameters, saved, dy.data<T>(), cpu_dx.data<T>(), 300);
+      simt::unary_backward(queue, function, parameters, saved, dy.data<T>(), dx.data<T>(), 300);
+      unary_backward(Cpu{}, function, parameters, saved, dy.data<T>(), cpu_dx.data<T>(), 300);
       test::expect_close(dx, cpu_dx);
     }
   });

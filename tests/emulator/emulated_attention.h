@@ -18,8 +18,8 @@
 
 namespace bough::test {
 
-/// Small enough to split the long rows of the zoo into several segments, and the tiles of a graph into several batches.
-inline constexpr std::int64_t segment_edges = 24, few_columns = 60;
+/// Small enough for several splits of the long rows of the zoo, and the tiles of a graph into several batches.
+inline constexpr std::int64_t split_edges = 24, few_columns = 60;
 
 /// graph_attention and its gradients with the kernels of a GPU, on the emulator; with tiles if the case asks for them.
 class EmulatedAttention {
@@ -36,11 +36,11 @@ class EmulatedAttention {
                  c.options.edge_bias,
                  c.options.edge_weights},
         call_(check_attention("emulated", std::span(&c.graph, 1), tensors_, c.options)),
-        by_destination_(c.graph.csc(), c.graph.edge_types(), Device::cpu(), segment_edges),
-        by_source_(c.graph.csr(), c.graph.edge_types(), Device::cpu(), segment_edges),
+        by_destination_(c.graph.csc(), c.graph.edge_types(), Device::cpu(), split_edges),
+        by_source_(c.graph.csr(), c.graph.edge_types(), Device::cpu(), split_edges),
         tiles_(c.options.kernel == AttentionKernel::tile
                    ? std::make_unique<simt::DeviceTiles>(c.graph, c.options.relation_keys.defined(), Device::cpu(),
-                                                         batch_columns, segment_edges)
+                                                         batch_columns, split_edges)
                    : nullptr),
         out(Tensor::empty({call_.num_dst, call_.heads, call_.value_width}, c.q.dtype())),
         lse(Tensor::empty({call_.num_dst, call_.heads}, accum_type())) {

@@ -53,7 +53,7 @@ TEST(EmulatedLayerNorm, GradientsMatchTheCpuAlsoOverManyRows) {
       Queue queue;
       simt::layer_norm_backward(
           queue,
-          simt::LayerNormInputGradient<T>{rows, width, x.data<T>(), weight.data<T>(), statistics.data<T>(),
+          simt::LayerNormInputBackward<T>{rows, width, x.data<T>(), weight.data<T>(), statistics.data<T>(),
                                           dy.data<T>(), dsum.data<T>(), dx.data<T>()},
           dweight.data<T>(), dbias.data<T>());
       test::expect_close(dx, cpu_dx);
@@ -84,7 +84,7 @@ TEST(EmulatedLayerNorm, ReadsARowAndItsGradientThreeTimesBackward) {
   Queue queue;
   simt::layer_norm_backward(
       queue,
-      simt::LayerNormInputGradient<float>{rows, width, x.data<float>(), weight.data<float>(), statistics.data<float>(),
+      simt::LayerNormInputBackward<float>{rows, width, x.data<float>(), weight.data<float>(), statistics.data<float>(),
                                           dy.data<float>(), nullptr, dx.data<float>()},
       dweight.data<float>(), dbias.data<float>());
   // Twice with the weight for dx, once for the parameters, whose sums of the one range of rows are read again.

@@ -60,7 +60,7 @@ TEST(EmulatedRows, AreAddedUpByASortedIndex) {
   const simt::RowItems plan = simt::make_row_items(offsets, 24);
   EXPECT_GE(plan.split_rows.size(), 1u);
   const auto items = queue.upload(std::span<const simt::RowItem>(plan.items));
-  const auto split_rows = queue.upload(std::span<const simt::SplitRow>(plan.split_rows));
+  const auto split_rows = queue.upload(std::span<const simt::SplitRowItem>(plan.split_rows));
   const std::vector<Shape> shapes(2, Shape{width});
   const mp::FeatureLayout layout = mp::broadcast_layout({width}, shapes);
   Tensor sums = Tensor::empty({num_rows, width}, DType::float64);

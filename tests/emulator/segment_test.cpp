@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "kernels/cpu/gspmm_product_gradient.h"
-#include "kernels/simt/gspmm_product_gradient.h"
+#include "kernels/cpu/gspmm_prod_backward.h"
+#include "kernels/simt/gspmm_prod_backward.h"
 #include "kernels/simt/segment.h"
 #include "kernels/views.h"
 #include "tests/emulator/engine/queue.h"
@@ -25,15 +25,15 @@ TEST(EmulatedSegments, GetBackWhatTheReductionSays) {
     for (const std::int32_t* winning : {static_cast<const std::int32_t*>(nullptr), arg_indices.data<std::int32_t>()}) {
       if (mean && winning != nullptr) continue;
       Tensor actual = Tensor::empty({rows, width}, DType::float64), expected = empty_like(actual);
-      spread_segments(
+      segment_reduce_backward(
           Cpu{},
           SegmentGradient<double>{
               {.offsets = offsets.data<std::int64_t>(), .rows = segments}, rows_of<double>(gradient), winning, mean},
           rows_of<double>(expected));
       Queue queue;
-      simt::spread_segments(
-          queue, simt::SpreadSegments<double>{offsets.data<std::int64_t>(), segments, rows, width,
-                                              gradient.data<double>(), winning, mean, actual.data<double>()});
+      simt::segment_reduce_backward(
+          queue, simt::SegmentReduceBackward<double>{offsets.data<std::int64_t>(), segments, rows, width,
+                                                     gradient.data<double>(), winning, mean, actual.data<double>()});
       test::expect_same_bits(actual, expected);
     }
   }
@@ -46,13 +46,13 @@ TEST(EmulatedSegments, ShareTheGradientOfAProductEvenWithZeros) {
   const Tensor gradient = test::random_tensor({graph.num_dst(), 3}, DType::float64, 2);
   Tensor actual = empty_like(messages), expected = empty_like(messages);
   const auto plan = mp::traversal_plan(graph, mp::Direction::by_destination);
-  product_gradient(Cpu{}, mp::edges_by(graph, mp::Direction::by_destination), *plan,
-                   rows_of<double>(std::as_const(messages)), rows_of<double>(gradient), rows_of<double>(expected));
+  prod_backward(Cpu{}, mp::edges_by(graph, mp::Direction::by_destination), *plan,
+                rows_of<double>(std::as_const(messages)), rows_of<double>(gradient), rows_of<double>(expected));
   Queue queue;
   const CscView csc = graph.csc();
-  simt::product_gradient(
-      queue, simt::ProductGradient<double>{csc.offsets.data(), csc.edge_ids.data(), graph.num_dst(), 3,
-                                           messages.data<double>(), gradient.data<double>(), actual.data<double>()});
+  simt::prod_backward(
+      queue, simt::ProdBackward<double>{csc.offsets.data(), csc.edge_ids.data(), graph.num_dst(), 3,
+                                        messages.data<double>(), gradient.data<double>(), actual.data<double>()});
   test::expect_same_bits(actual, expected);
 }
 

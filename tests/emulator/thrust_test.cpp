@@ -103,18 +103,18 @@ TEST(ThrustGroupRows, SortsAnIndexByRowAndKeepsTheOrderWithin) {
 
 TEST(ThrustRowItems, AreThoseMadeOnTheHost) {
   for (const zoo::NamedGraph& named : zoo::all(3000)) {
-    for (const std::int64_t segment_edges : {1, 3, 256}) {
-      SCOPED_TRACE(named.name + " " + std::to_string(segment_edges));
+    for (const std::int64_t split_edges : {1, 3, 256}) {
+      SCOPED_TRACE(named.name + " " + std::to_string(split_edges));
       const CompressedView rows = named.graph.csc();
-      const simt::RowItems expected = simt::make_row_items(rows.offsets, segment_edges);
+      const simt::RowItems expected = simt::make_row_items(rows.offsets, split_edges);
       std::vector<std::int64_t> partials_before(rows.offsets.size()), split_rows_before(rows.offsets.size());
-      const parallel::RowSplitting splitting{rows.offsets.data(), rows.num_rows(), segment_edges};
+      const parallel::RowSplitting splitting{rows.offsets.data(), rows.num_rows(), split_edges};
       HostPrimitives host;
       parallel::count_row_items(host, splitting, partials_before.data(), split_rows_before.data());
       ASSERT_EQ(partials_before.back(), expected.num_partials);
       ASSERT_EQ(split_rows_before.back(), static_cast<std::int64_t>(expected.split_rows.size()));
       std::vector<simt::RowItem> items(expected.items.size());
-      std::vector<simt::SplitRow> split_rows(expected.split_rows.size());
+      std::vector<simt::SplitRowItem> split_rows(expected.split_rows.size());
       parallel::fill_row_items(host, splitting, partials_before.data(), split_rows_before.data(), expected.num_partials,
                                items.data(), split_rows.data());
       for (std::size_t i = 0; i < items.size(); ++i) {
@@ -123,7 +123,7 @@ TEST(ThrustRowItems, AreThoseMadeOnTheHost) {
             std::tie(expected.items[i].begin, expected.items[i].end, expected.items[i].row, expected.items[i].partial));
       }
       for (std::size_t i = 0; i < split_rows.size(); ++i) {
-        const simt::SplitRow &made = split_rows[i], &wanted = expected.split_rows[i];
+        const simt::SplitRowItem &made = split_rows[i], &wanted = expected.split_rows[i];
         EXPECT_EQ(std::tie(made.row, made.first_partial, made.num_partials),
                   std::tie(wanted.row, wanted.first_partial, wanted.num_partials));
       }

@@ -102,7 +102,7 @@ TEST_P(EdgeSoftmax, HubsWithMaskedSegmentsShareOutWhatIsLeft) {
   const Graph graph = zoo::hub(5000);
   for (const float only : {-1e4f, 1e4f}) {
     std::vector<float> values(5000, -INFINITY);
-    values[1500] = values[3500] = only;  // sources descend: both in other segments than the first
+    values[1500] = values[3500] = only;  // sources descend: both in other splits than the first
     const std::vector<float> weights =
         edge_softmax(graph, here(Tensor::from_vector(values, {5000}))).to_vector<float>();
     EXPECT_EQ(weights[1500], 0.5f);

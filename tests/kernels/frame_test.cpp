@@ -5,9 +5,13 @@
 
 #include "bough/ops/activation.h"
 #include "bough/ops/arithmetic.h"
+#include "bough/ops/cast.h"
 #include "bough/ops/edge_softmax.h"
+#include "bough/ops/graph_attention.h"
 #include "bough/ops/gspmm.h"
+#include "bough/ops/matmul.h"
 #include "bough/ops/reduce.h"
+#include "bough/ops/rows.h"
 #include "tests/kernels/message_passing_cases.h"
 #include "tests/support/compare.h"
 #include "tests/support/errors.h"
@@ -378,6 +382,111 @@ TEST(Frame, SaysWhatIsMissingOrDoesNotFit) {
   EXPECT_THAT(failure([&] { frame.send({-1}, fn::copy_u("h", "m")); }), HasSubstr("edge -1"));
   Frame bipartite(Graph::bipartite({0}, {0}));
   EXPECT_THAT(failure([&] { bipartite.node("h"); }), HasSubstr("src_node"));
+}
+
+TEST(Frame, ReadingAFeatureThatIsNotThereNamesItTheNearestAndAllOthers) {
+  Frame frame = small_frame();
+  frame.node("layer_one") = ones({5, 2});
+  const auto failure = [](auto&& f) { return error_message<GraphError>(f); };
+  const std::string sentence =
+      "[Frame] there is no node feature 'layer_on', did you mean 'layer_one'?; known are: h, layer_one";
+  EXPECT_EQ(failure([&] { frame.node("layer_on") * 2; }), sentence);
+  EXPECT_EQ(failure([&] { frame.node("layer_on").shape(); }), sentence);
+  EXPECT_EQ(failure([&] { frame.node("layer_on").grad(); }), sentence);
+  EXPECT_EQ(failure([&] { frame.node("layer_on").set_requires_grad(true); }), sentence);
+  EXPECT_EQ(failure([&] { frame.node("layer_on").backward(); }), sentence);
+  EXPECT_EQ(failure([&] { const_cast<const Frame&>(frame).node("layer_on"); }), sentence);
+  EXPECT_EQ(failure([&] {
+              const Tensor copy = frame.node("layer_on");
+              gspmm(frame.graph(), BinaryOp::copy_lhs, ReduceOp::sum, copy, {});
+            }),
+            sentence);
+  const std::string of_edges = "[Frame] there is no edge feature 'score'; known are: w";
+  EXPECT_EQ(failure([&] { edge_softmax(frame.graph(), frame.edge("score")); }), of_edges);
+  const Tensor x = ones({5, 1, 2});
+  EXPECT_EQ(failure([&] { graph_attention(frame.graph(), x, x, x, {.edge_bias = frame.edge("score")}); }), of_edges);
+  EXPECT_EQ(failure([&] { Frame(small_graph()).edge("score").rank(); }),
+            "[Frame] there is no edge feature 'score', nor any other");
+}
+
+TEST(Frame, AFeatureThatIsNotThereCanBeAskedForAndAssigned) {
+  Frame frame = small_frame();
+  EXPECT_FALSE(frame.node("new").defined());
+  EXPECT_FALSE(frame.has_node("new"));
+  Tensor& feature = frame.node("new");
+  feature = ones({5, 1});
+  expect_close(frame.node("new"), {1, 1, 1, 1, 1});
+}
+
+/// A relational graph convolution: every type has a matrix, weights [types, inputs, outputs].
+Tensor relational_convolution(const Graph& graph, const Tensor& x, const Tensor& weights) {
+  Frame frame(graph);
+  frame.node("h") = x;
+  const std::int64_t inputs = weights.size(1), outputs = weights.size(2);
+  const auto message = [&](const EdgeBatch& e) {
+    const Tensor matrices = gather_rows(weights, e.type());
+    return sum(e.src("h").reshape({e.size(), inputs, 1}) * matrices, 1).reshape({e.size(), outputs});
+  };
+  frame.update_all(message, fn::sum("m", "built-in"));
+  frame.update_all(message, add_messages, "general");
+  return frame.node("built-in") + frame.node("general");
+}
+
+/// The same as a sum over graphs that have the edges of one type each.
+Tensor convolutions_by_type(const Graph& graph, const Tensor& x, const Tensor& weights) {
+  Tensor result = zeros({graph.num_nodes(), weights.size(2)}, x.dtype());
+  for (std::int64_t type = 0; type < graph.num_edge_types(); ++type) {
+    std::vector<std::int32_t> src, dst;
+    for (std::size_t edge = 0; edge < graph.edge_types().size(); ++edge) {
+      if (graph.edge_types()[edge] != type) continue;
+      src.push_back(graph.coo().src[edge]);
+      dst.push_back(graph.coo().dst[edge]);
+    }
+    const Graph of_type = Graph::from_edges(src, dst, {.num_nodes = graph.num_nodes()});
+    const Tensor matrix = weights.rows(type, type + 1).reshape({weights.size(1), weights.size(2)});
+    result = result + gspmm(of_type, BinaryOp::copy_lhs, ReduceOp::sum, matmul(x, matrix), {});
+  }
+  return result * 2;
+}
+
+TEST(Frame, ARelationalConvolutionOverOneTypedGraphIsASumOverTypesWithItsGradients) {
+  const Graph graph = zoo::random_graph(9, 40, 3, 4);
+  ASSERT_EQ(graph.num_edge_types(), 4);
+  const auto run = [&](const auto& convolution) {
+    Tensor x = random_tensor({9, 3}, DType::float64, 1).set_requires_grad(true);
+    Tensor weights = random_tensor({4, 3, 2}, DType::float64, 2).set_requires_grad(true);
+    const Tensor result = convolution(graph, x, weights);
+    sum(square(result)).backward();
+    return std::vector<Tensor>{result, x.grad(), weights.grad()};
+  };
+  const std::vector<Tensor> one_graph = run(relational_convolution), by_type = run(convolutions_by_type);
+  for (std::size_t i = 0; i < one_graph.size(); ++i) expect_close(one_graph[i], by_type[i]);
+  expect_gradient([&](const std::vector<Tensor>& x) { return relational_convolution(graph, x[0], x[1]); },
+                  {random_tensor({9, 3}, DType::float64, 1), random_tensor({4, 3, 2}, DType::float64, 2)});
+}
+
+TEST(Frame, BatchesOfChosenEdgesAndNodesKnowTheTypesOfTheirEdges) {
+  const Graph graph = Graph::from_edges({0, 1, 2}, {2, 2, 3}, {.num_nodes = 5, .edge_types = {7, 5, 3}});
+  const auto types = [](const EdgeBatch& e) { return cast(e.type(), DType::float32); };
+  Frame frame(graph);
+  frame.apply_edges(types, "all");
+  expect_close(frame.edge("all"), {7, 5, 3});
+  frame.apply_edges({2, 0}, types, "some");
+  expect_close(frame.edge("some"), {7, 0, 3});
+  frame.pull({3}, types, fn::sum("m", "pulled"));
+  expect_close(frame.node("pulled"), {0, 0, 0, 3, 0});
+  frame.update_all(
+      types, [](const Mailbox& m) { return max(m.messages(), 1); }, "largest");
+  expect_close(frame.node("largest"), {0, 0, 7, 3, 0});
+}
+
+TEST(Frame, TypesOfEdgesThatHaveNoneAreAnError) {
+  Frame frame(small_graph());
+  EXPECT_EQ(error_message<GraphError>([&] { frame.apply_edges([](const EdgeBatch& e) { return e.type(); }, "type"); }),
+            "[EdgeBatch] type() needs a graph with edge types, and this one has none; give edge_types when it is made");
+  Frame empty(Graph::from_edges({}, {}, {.num_nodes = 3}));
+  empty.apply_edges([](const EdgeBatch& e) { return e.type(); }, "type");
+  EXPECT_EQ(empty.edge("type").shape(), (Shape{0}));
 }
 
 TEST(Frame, BipartiteGraphsHaveFeaturesOnBothSides) {

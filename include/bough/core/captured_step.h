@@ -10,7 +10,7 @@
 
 namespace bough {
 
-/// A step of fixed shapes on a GPU, recorded once and then replayed as a whole (a CUDA graph): the host launches one
+/// A step of fixed shapes on a GPU, captured once and then replayed as a whole (a CUDA graph): the host launches one
 /// thing instead of hundreds. Bit for bit what plain execution gives.
 ///
 ///     CapturedStep step(Device::cuda(), [&] {
@@ -27,14 +27,14 @@ namespace bough {
 ///       if (i % 100 == 0) std::cout << results[0].item<double>() << "\n";  // waits for the device; nothing else does
 ///     }
 ///
-/// The first run() calls the function, the second records it, and all from the second on replay. A replay runs no code
+/// The first run() calls the function, the second captures it, and all from the second on replay. A replay runs no code
 /// of the function: everything that changes from step to step must be in tensors that exist before and are written in
 /// place, as inputs, targets and parameters are here, or come from changing_numbers, as an optimiser's rate does. What
-/// else is computed on the host stays as it was recorded. Random operations draw from the default generator of the
+/// else is computed on the host stays as it was captured. Random operations draw from the default generator of the
 /// thread, in replays too; one that was given a generator of its own would not draw what it draws in plain execution.
 /// An index is checked for its range in the first run only.
 ///
-/// DeviceError if the function looks at values on the host while it is recorded (item, to_vector), moves them to
+/// DeviceError if the function looks at values on the host while it is captured (item, to_vector), moves them to
 /// another device, or drops attention weights with AttentionKernel::unfused. On the CPU every run() calls the
 /// function.
 class CapturedStep {
@@ -47,7 +47,7 @@ class CapturedStep {
 
   /// What the function returns, without history. Replays write into the same tensors.
   const std::vector<Tensor>& run();
-  /// Whether the step has been recorded.
+  /// Whether the step has been captured.
   bool captured() const;
 
  private:
@@ -55,10 +55,10 @@ class CapturedStep {
   std::unique_ptr<State> state_;
 };
 
-/// Numbers of the host that change from step to step, for a function that may be recorded: float64 [count] on the
-/// device, filled by `now`. Outside a recording `now` is called at once; in one, before each replay and on the thread
+/// Numbers of the host that change from step to step, for a function that may be captured: float64 [count] on the
+/// device, filled by `now`. Outside a capture `now` is called at once; in one, before each replay and on the thread
 /// that calls run(), so what it uses must live as long as the step. No gradient. ConfigError for more than 31 numbers
-/// in one recording.
+/// in one step.
 Tensor changing_numbers(Device device, std::int64_t count, std::function<void(std::span<double>)> now);
 
 }  // namespace bough

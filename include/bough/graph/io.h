@@ -1,7 +1,9 @@
 #pragma once
 
+#include <map>
 #include <string>
 
+#include "bough/core/tensor.h"
 #include "bough/graph/graph.h"
 
 namespace bough {
@@ -11,9 +13,10 @@ namespace bough {
 /// - bough's own binary format (layout: graph/io/binary.h): everything, batches included, with checksums;
 /// - NumPy .npz, as numpy.savez and savez_compressed write it: 1-d integer arrays src, dst and optionally edge_types,
 ///   integers num_nodes, or num_src and num_dst for a bipartite graph, optionally num_edge_types, and for batches
-///   edge_offsets with graph_offsets, or with src_offsets and dst_offsets. Further arrays are passed over unless their
-///   name looks like a slip of one of these. Or a matrix as scipy.sparse.save_npz writes it (coo, csr or csc): an
-///   entry in row i and column j is an edge from i to j, square matrices are not bipartite, values are ignored;
+///   edge_offsets with graph_offsets, or with src_offsets and dst_offsets. Or a matrix as scipy.sparse.save_npz writes
+///   it (coo, csr or csc): an entry in row i and column j is an edge from i to j, square matrices are not bipartite.
+///   Further arrays may stand beside the graph, and are not read: load_graph_with_tensors gives them. A name that is
+///   nearly that of an array of the graph which is not there, as edge_type, is taken for a slip and an IoError;
 /// - an edge list: a line "source destination" or "source destination type" for each edge, separated by spaces, tabs
 ///   or commas; empty lines and those that start with # or % are passed over. Counts are the largest id + 1 unless the
 ///   file starts with a line such as "# bough edge list num_nodes=5 num_edges=7 num_edge_types=2"
@@ -29,5 +32,35 @@ Graph load_graph(const std::string& path);
 /// .npz (uncompressed int32 arrays as above) or .txt, .tsv, .edges (edge list; a batch is written as one graph).
 /// Derived formats are not saved. IoError for another ending or if the file cannot be written.
 void save_graph(const std::string& path, const Graph& graph);
+
+/// Tensors by name: features, labels, masks.
+using NamedTensors = std::map<std::string, Tensor>;
+
+/// All arrays of a NumPy .npz file, on the CPU. Types are kept; int8, int16 and their unsigned kinds become int32, and
+/// uint32 int64. IoError, naming the array, for types that tensors lack (float16, complex, text, objects), big-endian
+/// numbers, several axes in Fortran order, and for whatever is cut short or damaged. Memory as in load_graph.
+///
+///     const NamedTensors data = load_npz("cora.npz");
+///     const Tensor x = data.at("features"), labels = data.at("labels");
+NamedTensors load_npz(const std::string& path);
+/// Writes what numpy.load reads: uncompressed, in row-major order, the same bytes each time. The file appears complete
+/// or not at all. Tensors of a GPU are copied to the host; history of autograd is not saved. TypeError for bfloat16,
+/// which NumPy lacks; IoError for a name that is empty or longer than 1000 bytes, for an undefined tensor, or if the
+/// file cannot be written.
+void save_npz(const std::string& path, const NamedTensors& tensors);
+
+struct GraphWithTensors {
+  Graph graph;
+  NamedTensors tensors;
+};
+
+/// A graph and the tensors beside it, in one .npz file. Saving refuses names that mean an array of the graph, or nearly
+/// (IoError). Loading gives load_graph(path) and all arrays that are not part of it, as load_npz does; of a scipy
+/// matrix the values are the tensor "data", one for each edge. Files of other kinds have no tensors.
+///
+///     save_npz("cora.npz", graph, {{"features", x}, {"labels", y}});
+///     const auto [graph, tensors] = load_graph_with_tensors("cora.npz");
+void save_npz(const std::string& path, const Graph& graph, const NamedTensors& tensors);
+GraphWithTensors load_graph_with_tensors(const std::string& path);
 
 }  // namespace bough

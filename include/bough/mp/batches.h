@@ -39,6 +39,9 @@ class EdgeBatch {
   Tensor edge(const std::string& name) const;
   /// Numbers of the edges, int32 [size], on the device of the frame.
   Tensor ids() const;
+  /// Types of the edges, int32 [size], there too: an index for gather_rows over parameters with a row for each type.
+  /// GraphError for a graph with edges but without types.
+  Tensor type() const;
 
  private:
   const Frame* frame_;

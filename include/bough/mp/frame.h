@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "bough/core/errors.h"
 #include "bough/detail/mp/waiting_messages.h"
 #include "bough/mp/batches.h"
 
@@ -35,13 +36,15 @@ class Frame {
   /// Where its features are; the CPU if it has none. Operations on features of several devices throw DeviceError.
   Device device() const;
 
-  /// A feature of all nodes, to be read or assigned. GraphError for a bipartite graph, whose sources and destinations
-  /// have features of their own; in other graphs src_node and dst_node are the same as node.
+  /// A feature of all nodes, to be read or assigned. A feature that is not there is an undefined tensor, ready to be
+  /// assigned; an operation that needs its value throws GraphError, which names it, the nearest name and all there are.
+  /// GraphError for a bipartite graph, whose sources and destinations have features of their own; in other graphs
+  /// src_node and dst_node are the same as node.
   Tensor& node(const std::string& name);
   Tensor& src_node(const std::string& name);
   Tensor& dst_node(const std::string& name);
   Tensor& edge(const std::string& name);
-  /// The same for reading; GraphError, listing what there is, if there is no such feature.
+  /// The same for reading; that GraphError at once if there is no such feature.
   const Tensor& node(const std::string& name) const;
   const Tensor& src_node(const std::string& name) const;
   const Tensor& dst_node(const std::string& name) const;
@@ -93,6 +96,8 @@ class Frame {
   template <typename Self>
   static auto& columns(Self& self, Target target);
   const Tensor& column(Target target, const std::string& name) const;
+  Tensor& slot(Target target, const std::string& name);
+  GraphError no_feature(Target target, const std::string& name) const;
   Fields messages_of(const mp::Selection& selection, const MessageFunction& message) const;
   Fields reduced(const mp::Selection& selection, const Fields& messages, const ReduceFunction& reduce) const;
   void pass(const mp::Selection& selection, const MessageFunction& message, const ReduceFunction& reduce,

@@ -13,6 +13,11 @@
 /// of the user's own needs nothing more, see message_reduce.h.
 namespace bough::mp {
 
+/// The edge that a message belongs to, for a message that asks for it.
+struct Edge {
+  std::int32_t type = 0;  ///< its number in Graph::edge_types()
+};
+
 /// a + b.
 struct Add {
   template <typename T>
@@ -143,8 +148,8 @@ struct Assign {
 /// applies F to it and the values of further operands.
 template <typename F>
 struct FromArgIndex {
-  static constexpr bool takes_edge = true;  ///< it is told the number of the edge
-  F function;                               ///< applied to what is passed on
+  static constexpr bool takes_edge_id = true;  ///< it is told the number of the edge
+  F function;                                  ///< applied to what is passed on
   template <typename T, typename... Others>
   BOUGH_HOST_DEVICE constexpr T operator()(std::int64_t edge, T gradient, std::int32_t arg_index,
                                            Others... others) const {
@@ -154,8 +159,8 @@ struct FromArgIndex {
 
 /// True for a message that also receives the id of its edge, as its first argument.
 template <typename Message>
-concept TakesEdge = requires {
-  requires Message::takes_edge;
+concept TakesEdgeId = requires {
+  requires Message::takes_edge_id;
 };
 
 /// True for a message that is declared to compute so much that it gains from vectors wider than AVX2's. Most do not:

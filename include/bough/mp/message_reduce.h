@@ -22,6 +22,8 @@ struct MessageOperands {
 /// Message: `T operator()(T source, T destination, T edge) const` for one feature, with as many arguments as operands
 /// are given, for T = float, double or both (a template). Plain arithmetic and ?: become vector instructions where the
 /// caller is compiled with -O3. Feature shapes broadcast as in gsddmm; the result is [num_dst, C...].
+/// A message that depends on the type of its edge takes a `mp::Edge` before the values, here and in gradient:
+/// `T operator()(mp::Edge edge, T source) const` reads edge.type. GraphError for a graph with edges but without types.
 /// Reduce: mp::Sum, mp::Mean, mp::Max, mp::Min, mp::Product, or a class with `static T identity<T>()` and
 /// `T operator()(T so_far, T message) const`, associative up to rounding, and if it has a last step
 /// `bool has_finish() const` and `T finish(T value, std::int64_t messages) const`.

@@ -20,7 +20,7 @@ enum class Strategy : std::uint8_t {
   automatic,   ///< chosen by sizes: of the rows, the features and the largest rows
   serial,      ///< everything on the calling thread
   rows,        ///< chunks of whole rows with about equally many edges
-  split_rows,  ///< the same, but rows with more than a segment of edges are cut, and their parts merged in order
+  split_rows,  ///< the same, but rows with very many edges are reduced in splits, which are merged in order
   features,    ///< chunks of rows times blocks of features, for very wide features
 };
 

@@ -20,10 +20,10 @@ class Optimizer {
   /// Takes the gradients times gradient_scale. Returns their global norm, so scaled, before clipping. With a limit they
   /// are scaled down to it on the fly; a norm that is not finite is an Error and changes nothing.
   double step(double gradient_scale = 1);
-  /// The same without a look of the host at the norm, so that nothing waits for a GPU and a CapturedStep can record it:
-  /// each replay takes the learning rate and the number of steps of then, and counts one. Returns the norm, float64 []
-  /// on the device of the parameters. Where it is not finite nothing is changed, but the step counts. Bit for bit what
-  /// step() gives. Parameters of several devices are stepped as by step(), which waits.
+  /// The same without a look of the host at the norm, so that nothing waits for a GPU and a CapturedStep can capture
+  /// it: each replay takes the learning rate and the number of steps of then, and counts one. Returns the norm, float64
+  /// [] on the device of the parameters. Where it is not finite nothing is changed, but the step counts. Bit for bit
+  /// what step() gives. Parameters of several devices are stepped as by step(), which waits.
   Tensor enqueue_step(double gradient_scale = 1);
   void clear_grad();
 

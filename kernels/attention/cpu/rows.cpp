@@ -131,7 +131,8 @@ void attend_items(const AttentionEdges& edges, const AttentionInputs<T>& in, std
 
 /// Puts the partial results of a split row together, in their order.
 template <typename T>
-void merge_partials(const AttentionInputs<T>& in, const SplitRow& row, T* partials, const AttentionOutputs<T>& result) {
+void merge_partials(const AttentionInputs<T>& in, const SplitAttentionRow& row, T* partials,
+                    const AttentionOutputs<T>& result) {
   const hn::ScalableTag<T> d;
   const RowState<T> whole = state_at(in, partials + row.first_partial * state_size(in));
   for (std::int32_t i = 1; i < row.num_partials; ++i) {
@@ -240,7 +241,7 @@ void attention_delta(Cpu, const RowSchedule& rows, const AttentionInputs<T>& in,
                       functions.delta_rows(item.row_begin, item.row_end, in, out, d_out, delta);
                     }
                   });
-  for (const SplitRow& split : rows.split_rows) {
+  for (const SplitAttentionRow& split : rows.split_rows) {
     functions.delta_rows(split.row, split.row + 1, in, out, d_out, delta);
   }
 }

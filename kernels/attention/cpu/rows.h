@@ -22,14 +22,14 @@ template <typename T>
 struct RowFunctions {
   void (*attend_items)(const AttentionEdges&, const AttentionInputs<T>&, std::int64_t first, std::int64_t last,
                        T* partials, const AttentionOutputs<T>&);
-  void (*merge_partials)(const AttentionInputs<T>&, const SplitRow&, T* partials, const AttentionOutputs<T>&);
+  void (*merge_partials)(const AttentionInputs<T>&, const SplitAttentionRow&, T* partials, const AttentionOutputs<T>&);
   void (*delta_rows)(std::int64_t first, std::int64_t last, const AttentionInputs<T>&, HeadRows<const T> out,
                      HeadRows<const T> d_out, HeadRows<T> delta);
   void (*weigh_items)(const AttentionEdges&, const AttentionInputs<T>&, std::int64_t first, std::int64_t last,
                       HeadRows<const T> lse, HeadRows<T> weights);
 };
 template <typename T>
-struct RowGradientFunctions {
+struct RowBackwardFunctions {
   /// Gradients of tables go to `tables`, which is one task's own.
   void (*to_destinations)(const AttentionEdges&, const AttentionInputs<T>&, std::int64_t first, std::int64_t last,
                           T* partials, const AttentionGradients<T>&, const RelationTables<T>& tables);

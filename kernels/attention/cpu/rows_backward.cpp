@@ -224,8 +224,8 @@ void to_sources(const AttentionEdges& edges, const AttentionInputs<T>& in, std::
   hwy::FlushStream();
 }
 
-RowGradientFunctions<float> row_gradient_functions_float() { return {to_destinations<float>, to_sources<float>}; }
-RowGradientFunctions<double> row_gradient_functions_double() { return {to_destinations<double>, to_sources<double>}; }
+RowBackwardFunctions<float> row_backward_functions_float() { return {to_destinations<float>, to_sources<float>}; }
+RowBackwardFunctions<double> row_backward_functions_double() { return {to_destinations<double>, to_sources<double>}; }
 
 }  // namespace bough::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -234,15 +234,15 @@ HWY_AFTER_NAMESPACE();
 namespace bough {
 namespace {
 
-HWY_EXPORT(row_gradient_functions_float);
-HWY_EXPORT(row_gradient_functions_double);
+HWY_EXPORT(row_backward_functions_float);
+HWY_EXPORT(row_backward_functions_double);
 
 template <typename T>
-RowGradientFunctions<T> row_gradient_functions() {
+RowBackwardFunctions<T> row_backward_functions() {
   if constexpr (std::is_same_v<T, float>)
-    return HWY_DYNAMIC_DISPATCH(row_gradient_functions_float)();
+    return HWY_DYNAMIC_DISPATCH(row_backward_functions_float)();
   else
-    return HWY_DYNAMIC_DISPATCH(row_gradient_functions_double)();
+    return HWY_DYNAMIC_DISPATCH(row_backward_functions_double)();
 }
 
 constexpr std::int64_t table_memory_limit = std::int64_t{48} << 20;
@@ -343,7 +343,7 @@ std::int64_t items_per_task(const AttentionInputs<T>& in) {
 
 /// target[row] (+)= factor * (part 0 + part 1 + ...), in this order; parts are `stride` elements apart.
 template <typename T>
-void merge_partials(const SplitRow& row, std::int64_t heads, std::int64_t width, T factor, const T* parts,
+void merge_partials(const SplitAttentionRow& row, std::int64_t heads, std::int64_t width, T factor, const T* parts,
                     std::int64_t stride, HeadRows<T> target, bool accumulate) {
   if (!target) return;
   for (std::int64_t h = 0; h < heads; ++h) {
@@ -363,7 +363,7 @@ void merge_partials(const SplitRow& row, std::int64_t heads, std::int64_t width,
 template <typename T>
 void attend_rows_backward_to_destinations(Cpu, const AttentionEdges& edges, const AttentionInputs<T>& in,
                                           const AttentionGradients<T>& gradients) {
-  const RowGradientFunctions<T> functions = row_gradient_functions<T>();
+  const RowBackwardFunctions<T> functions = row_backward_functions<T>();
   const RowSchedule& schedule = *edges.schedule;
   const auto items = static_cast<std::int64_t>(schedule.items.size());
   const std::int64_t size = in.heads * in.width;
@@ -385,7 +385,7 @@ void attend_rows_backward_to_destinations(Cpu, const AttentionEdges& edges, cons
 template <typename T>
 void attend_rows_backward_to_sources(Cpu, const AttentionEdges& edges, const AttentionInputs<T>& in,
                                      const AttentionGradients<T>& gradients, bool accumulate) {
-  const RowGradientFunctions<T> functions = row_gradient_functions<T>();
+  const RowBackwardFunctions<T> functions = row_backward_functions<T>();
   const RowSchedule& schedule = *edges.schedule;
   const std::int64_t keys = in.heads * in.width, size = keys + in.heads * in.value_width;
   const Scratch<T> partials(schedule.num_partials * size);
@@ -394,7 +394,7 @@ void attend_rows_backward_to_sources(Cpu, const AttentionEdges& edges, const Att
                     functions.to_sources(edges, in, first, last, partials.data(), gradients, accumulate);
                   });
   parallel_chunks(static_cast<std::int64_t>(schedule.split_rows.size()), 1, [&](std::int64_t i, std::int64_t) {
-    const SplitRow& row = schedule.split_rows[static_cast<std::size_t>(i)];
+    const SplitAttentionRow& row = schedule.split_rows[static_cast<std::size_t>(i)];
     merge_partials(row, in.heads, in.width, in.scale, partials.data(), size, gradients.k, accumulate);
     merge_partials(row, in.heads, in.value_width, T{1}, partials.data() + keys, size, gradients.v, accumulate);
   });

@@ -221,7 +221,7 @@ void attend_work_item(const TileForward<T>& call, const TileTask& task, const Ti
 
 /// Puts the partial results of a split row together, in their order.
 template <typename T>
-void merge_partials(const TileForward<T>& call, const SplitRow& row, std::int64_t head) {
+void merge_partials(const TileForward<T>& call, const SplitAttentionRow& row, std::int64_t head) {
   const TileTag<T> d;
   const std::int64_t value_width = call.in.value_width;
   const auto partial = [&](std::int32_t i) { return call.partial(row.first_partial + i, head); };

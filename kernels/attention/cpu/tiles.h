@@ -50,7 +50,7 @@ template <typename T>
 struct TileFunctions {
   /// `next`: what this thread is likely to do afterwards.
   void (*attend_work_item)(const TileForward<T>&, const TileTask&, const TileTask& next);
-  void (*merge_partials)(const TileForward<T>&, const SplitRow&, std::int64_t head);
+  void (*merge_partials)(const TileForward<T>&, const SplitAttentionRow&, std::int64_t head);
 };
 
 /// One call of attend_tiles_backward; parts of gradients that are added up at the end are [number, heads, width] each.
@@ -64,7 +64,7 @@ struct TileBackward {
   T* value_buffers;
 };
 template <typename T>
-struct TileGradientFunctions {
+struct TileBackwardFunctions {
   /// Adds gradients of relation keys to relation_tables [heads of the task, relations, width], unless that is null.
   void (*attend_work_item_backward)(const TileBackward<T>&, const TileTask&, T* relation_tables);
   void (*add_partials)(std::int64_t width, const T* partials, std::int64_t stride, std::int64_t count, T* sum);

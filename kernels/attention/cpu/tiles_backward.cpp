@@ -447,10 +447,10 @@ void add_partials(std::int64_t width, const T* partials, std::int64_t stride, st
   for (std::int64_t i = 1; i < count; ++i) simd::add_scaled(d, T{1}, partials + i * stride, sum, width);
 }
 
-TileGradientFunctions<float> tile_gradient_functions_float() {
+TileBackwardFunctions<float> tile_backward_functions_float() {
   return {attend_work_item_backward<float>, add_partials<float>};
 }
-TileGradientFunctions<double> tile_gradient_functions_double() {
+TileBackwardFunctions<double> tile_backward_functions_double() {
   return {attend_work_item_backward<double>, add_partials<double>};
 }
 
@@ -461,22 +461,22 @@ HWY_AFTER_NAMESPACE();
 namespace bough {
 namespace {
 
-HWY_EXPORT(tile_gradient_functions_float);
-HWY_EXPORT(tile_gradient_functions_double);
+HWY_EXPORT(tile_backward_functions_float);
+HWY_EXPORT(tile_backward_functions_double);
 
 template <typename T>
-TileGradientFunctions<T> tile_gradient_functions() {
+TileBackwardFunctions<T> tile_backward_functions() {
   if constexpr (std::is_same_v<T, float>)
-    return HWY_DYNAMIC_DISPATCH(tile_gradient_functions_float)();
+    return HWY_DYNAMIC_DISPATCH(tile_backward_functions_float)();
   else
-    return HWY_DYNAMIC_DISPATCH(tile_gradient_functions_double)();
+    return HWY_DYNAMIC_DISPATCH(tile_backward_functions_double)();
 }
 
 constexpr std::int64_t table_memory_limit = std::int64_t{48} << 20;
 
 /// Adds the partial buffers of shared sources up; sets sources that no tile has to zero.
 template <typename T>
-void finish_sources(const AttentionPlan& plan, const TileGradientFunctions<T>& functions, std::int64_t heads,
+void finish_sources(const AttentionPlan& plan, const TileBackwardFunctions<T>& functions, std::int64_t heads,
                     std::int64_t width, const T* buffers, HeadRows<T> target) {
   if (!target) return;
   const auto shared = static_cast<std::int64_t>(plan.shared_sources.size());
@@ -501,7 +501,7 @@ void finish_sources(const AttentionPlan& plan, const TileGradientFunctions<T>& f
 template <typename T>
 void attend_tiles_backward(Cpu, const AttentionPlan& plan, const AttentionInputs<T>& in,
                            const AttentionGradients<T>& gradients) {
-  const TileGradientFunctions<T> functions = tile_gradient_functions<T>();
+  const TileBackwardFunctions<T> functions = tile_backward_functions<T>();
   const Scratch<T> query_partials(gradients.q ? plan.num_partials * in.heads * in.width : 0);
   const Scratch<T> key_buffers(gradients.k ? plan.num_partial_buffers * in.heads * in.width : 0);
   const Scratch<T> value_buffers(gradients.v ? plan.num_partial_buffers * in.heads * in.value_width : 0);
@@ -535,7 +535,7 @@ void attend_tiles_backward(Cpu, const AttentionPlan& plan, const AttentionInputs
   if (gradients.q) {
     parallel_chunks(static_cast<std::int64_t>(plan.split_rows.size()), 8, [&](std::int64_t first, std::int64_t last) {
       for (std::int64_t i = first; i < last; ++i) {
-        const SplitRow& row = plan.split_rows[static_cast<std::size_t>(i)];
+        const SplitAttentionRow& row = plan.split_rows[static_cast<std::size_t>(i)];
         for (std::int64_t head = 0; head < in.heads; ++head) {
           functions.add_partials(in.width, query_partials.data() + (row.first_partial * in.heads + head) * in.width,
                                  in.heads * in.width, row.num_partials, gradients.q(row.row, head));

@@ -121,7 +121,7 @@ AttentionPlan make_attention_plan(const Graph& graph, bool with_relations, const
   plan.prefetch_blocks = options.prefetch_blocks;
   arrange_work_items(tiles, graph.num_src(), graph.num_dst(), options, plan);
   RowScheduleOptions schedule;
-  if (!options.split_rows) schedule.segment_edges = std::numeric_limits<std::int64_t>::max();
+  if (!options.split_rows) schedule.split_edges = std::numeric_limits<std::int64_t>::max();
   plan.rows = make_row_schedule(edges, rows_without_tile(tiled), schedule);
   if (plan.has_tiles() && plan.has_rows()) list_row_edges(graph, tiled, schedule, plan);
 

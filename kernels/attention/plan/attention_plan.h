@@ -159,7 +159,7 @@ struct AttentionPlan {
   std::int32_t num_partial_buffers = 0;
   std::vector<std::int32_t> untouched_sources;  ///< sources that no tile has
 
-  std::vector<SplitRow> split_rows;  ///< rows of segment tiles, and where their partial results are
+  std::vector<SplitAttentionRow> split_rows;  ///< rows of segment tiles, and where their partial results are
   std::int32_t num_partials = 0;
 
   /// What is left to the row kernel: rows by destination, and their edges by source.

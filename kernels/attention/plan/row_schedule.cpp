@@ -6,10 +6,10 @@ namespace {
 /// A row without edges still has a result to write.
 constexpr std::int64_t row_cost = 4;
 
-void split(std::int32_t row, std::int64_t begin, std::int64_t end, std::int64_t segment, RowSchedule& schedule) {
+void split(std::int32_t row, std::int64_t begin, std::int64_t end, std::int64_t split_edges, RowSchedule& schedule) {
   const std::int32_t first = schedule.num_partials;
-  for (std::int64_t edge = begin; edge < end; edge += segment) {
-    schedule.items.push_back({row, row + 1, edge, std::min(end, edge + segment), schedule.num_partials++});
+  for (std::int64_t edge = begin; edge < end; edge += split_edges) {
+    schedule.items.push_back({row, row + 1, edge, std::min(end, edge + split_edges), schedule.num_partials++});
   }
   schedule.split_rows.push_back({row, first, schedule.num_partials - first});
 }
@@ -17,7 +17,8 @@ void split(std::int32_t row, std::int64_t begin, std::int64_t end, std::int64_t 
 }  // namespace
 
 std::int64_t RowSchedule::memory_bytes() const {
-  return static_cast<std::int64_t>(items.capacity() * sizeof(RowItem) + split_rows.capacity() * sizeof(SplitRow));
+  return static_cast<std::int64_t>(items.capacity() * sizeof(RowItem) +
+                                   split_rows.capacity() * sizeof(SplitAttentionRow));
 }
 
 RowSchedule make_row_schedule(const CompressedView& view, const RowScheduleOptions& options) {
@@ -39,9 +40,9 @@ RowSchedule make_row_schedule(const CompressedView& view, std::span<const RowRan
     };
     for (std::int32_t row = range.begin; row < range.end; ++row) {
       const std::int64_t degree = view.degree(row);
-      if (degree > options.segment_edges) {
+      if (degree > options.split_edges) {
         finish(row);
-        split(row, offset(row), offset(row + 1), options.segment_edges, schedule);
+        split(row, offset(row), offset(row + 1), options.split_edges, schedule);
         begin = row + 1;
         continue;
       }

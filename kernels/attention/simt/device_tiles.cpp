@@ -23,7 +23,8 @@ std::vector<std::uint8_t> tiled_rows(const AttentionPlan& plan, std::int64_t num
 DeviceRowItems::DeviceRowItems(const RowItems& items, Device device)
     : items_(copied_bytes(items.items, device)), split_rows_(copied_bytes(items.split_rows, device)) {
   view_ = {structures<RowItem>(items_), static_cast<std::int64_t>(items.items.size()),
-           structures<SplitRow>(split_rows_), static_cast<std::int64_t>(items.split_rows.size()), items.num_partials};
+           structures<SplitRowItem>(split_rows_), static_cast<std::int64_t>(items.split_rows.size()),
+           items.num_partials};
 }
 
 PartView DeviceTiles::DeviceParts::view(std::size_t batch) const {
@@ -38,7 +39,7 @@ DeviceTiles::DeviceParts DeviceTiles::parts_of(const PartLists& lists, Device de
 }
 
 DeviceTiles::DeviceTiles(const Graph& graph, bool with_relations, Device device, std::int64_t batch_columns,
-                         std::int64_t segment_edges) {
+                         std::int64_t split_edges) {
   const std::shared_ptr<const AttentionPlan> plan = attention_plan(graph, with_relations);
   if (!plan->has_tiles()) return;
   copy_plan(make_attention_tile_plan(*plan, batch_columns), device);
@@ -47,14 +48,12 @@ DeviceTiles::DeviceTiles(const Graph& graph, bool with_relations, Device device,
   for (const auto& row : plan->split_rows) split.split_rows.push_back({row.row, row.first_partial, row.num_partials});
   split_rows_ = DeviceRowItems(split, device);
   tiles_.split_rows = split_rows_.view();
-  rows_ =
-      DeviceRowItems(make_row_items(graph.csc().offsets, segment_edges, tiled_rows(*plan, graph.num_dst())), device);
+  rows_ = DeviceRowItems(make_row_items(graph.csc().offsets, split_edges, tiled_rows(*plan, graph.num_dst())), device);
   const std::vector<std::int64_t> no_edges(static_cast<std::size_t>(graph.num_src()) + 1, 0);
-  row_sources_ =
-      plan->has_rows()
-          ? std::make_shared<DeviceRows>(plan->row_edges_by_source(), graph.edge_types(), device, segment_edges)
-          : std::make_shared<DeviceRows>(CompressedView{no_edges, {}, {}}, std::span<const std::int32_t>(), device,
-                                         segment_edges);
+  row_sources_ = plan->has_rows() ? std::make_shared<DeviceRows>(plan->row_edges_by_source(), graph.edge_types(),
+                                                                 device, split_edges)
+                                  : std::make_shared<DeviceRows>(CompressedView{no_edges, {}, {}},
+                                                                 std::span<const std::int32_t>(), device, split_edges);
 }
 
 void DeviceTiles::copy_plan(const AttentionTilePlan& plan, Device device) {

@@ -26,7 +26,7 @@ class DeviceRowItems {
 class DeviceTiles {
  public:
   DeviceTiles(const Graph& graph, bool with_relations, Device device, std::int64_t batch_columns,
-              std::int64_t segment_edges = default_segment_edges);
+              std::int64_t split_edges = default_split_edges);
 
   bool has_tiles() const { return tiles_.num_tiles > 0; }
   const TileView& tiles() const { return tiles_; }

@@ -10,7 +10,7 @@
 #include "kernels/simt/edge_softmax.h"
 
 /// Graph attention: a warp for each row and head, in groups of lanes that take edges in turn. No group waits for
-/// another before the end of the row, where their states are merged. Split rows are computed in segments
+/// another before the end of the row, where their states are merged. Split rows are computed in splits
 /// whose states are merged by a second kernel, in order.
 namespace bough::simt {
 
@@ -161,7 +161,7 @@ struct AttendRows {
   }
 };
 
-/// Puts the segments of a split row together, in their order: a warp for each of them and head.
+/// Puts the splits of a split row together, in their order: a warp for each of them and head.
 template <typename T>
 struct MergeAttention {
   static constexpr int block_size = 128;
@@ -176,7 +176,7 @@ struct MergeAttention {
   BOUGH_DEVICE void operator()(Context& context) const {
     const std::int64_t work = warp_number<block_size>(context);
     if (work >= rows.num_split_rows * heads) return;
-    const SplitRow row = context.load(rows.split_rows + work / heads);
+    const SplitRowItem row = context.load(rows.split_rows + work / heads);
     const std::int64_t head = work % heads, stride = heads * (partial_header<T> + value_width);
     const Number* first = partials + row.first_partial * stride + head * (partial_header<T> + value_width);
     Number row_max = -std::numeric_limits<Number>::infinity();

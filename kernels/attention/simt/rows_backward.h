@@ -249,9 +249,10 @@ struct AttendBackwardToSources {
   }
 };
 
-/// target[row] = factor * (part 0 + part 1 + ...) of the row, in this order: a warp for each split row and head.
-template <typename T>
-struct SumSegments {
+/// target[row] = factor * (split 0 + split 1 + ...) of the row, in this order; with Adds this is added to the
+/// target. A warp for each split row and head.
+template <typename T, bool Adds = false>
+struct SumSplits {
   static constexpr int block_size = 128;
 
   RowItemView rows;
@@ -264,14 +265,16 @@ struct SumSegments {
   BOUGH_DEVICE void operator()(Context& context) const {
     const std::int64_t work = warp_number<block_size>(context);
     if (work >= rows.num_split_rows * heads) return;
-    const SplitRow row = context.load(rows.split_rows + work / heads);
+    const SplitRowItem row = context.load(rows.split_rows + work / heads);
     const std::int64_t head = work % heads;
     for (std::int64_t i = context.lane(); i < width; i += warp_size) {
       AccumType<T> sum = 0;
-      for (std::int32_t part = 0; part < row.num_partials; ++part) {
-        sum += context.load(partials + ((row.first_partial + part) * heads + head) * width + i);
+      for (std::int32_t split = 0; split < row.num_partials; ++split) {
+        sum += context.load(partials + ((row.first_partial + split) * heads + head) * width + i);
       }
-      context.store(target(row.row, head) + i, static_cast<T>(factor * sum));
+      T* element = target(row.row, head) + i;
+      const AccumType<T> before = Adds ? static_cast<AccumType<T>>(context.load(element)) : 0;
+      context.store(element, static_cast<T>(Adds ? before + factor * sum : factor * sum));
     }
   }
 };
@@ -303,10 +306,11 @@ void attention_delta(Queue& queue, std::int64_t num_dst, const AttentionInputs<T
                Body{num_dst, in.heads, in.value_width, out, d_out, delta});
 }
 
-template <typename Queue, typename T>
-void sum_segments(Queue& queue, const SumSegments<T>& body) {
+/// Does nothing without a target.
+template <typename Queue, typename T, bool Adds>
+void sum_splits(Queue& queue, const SumSplits<T, Adds>& body) {
   if (!body.target) return;
-  launch_warps(queue, "graph_attention_sum_segments", body.rows.num_split_rows * body.heads, body);
+  launch_warps(queue, "graph_attention_sum_splits", body.rows.num_split_rows * body.heads, body);
 }
 
 /// Calls f(gradients in which edge tensors have a column for each head), then adds up the columns of heads that share
@@ -355,7 +359,7 @@ void attend_backward_to_destinations(Queue& queue, const RowItemView& rows, cons
     };
     with_share("graph_attention", in, launch, gradients.q);
   });
-  sum_segments(queue, SumSegments<T>{rows, in.heads, in.width, in.scale, partials.data(), gradients.q});
+  sum_splits(queue, SumSplits<T>{rows, in.heads, in.width, in.scale, partials.data(), gradients.q});
   merge_relation_tables(queue, sizes, tables.data(), gradients.relations);
 }
 
@@ -373,7 +377,7 @@ void attend_backward_atomically(Queue& queue, const RowItemView& rows, const Edg
                    Body{{rows, edges, in, own, partials.data()}});
     });
   });
-  sum_segments(queue, SumSegments<T>{rows, in.heads, in.width, in.scale, partials.data(), gradients.q});
+  sum_splits(queue, SumSplits<T>{rows, in.heads, in.width, in.scale, partials.data(), gradients.q});
 }
 
 /// Gradients of k and v, which are written. The edges are grouped by source.
@@ -388,8 +392,8 @@ void attend_backward_to_sources(Queue& queue, const RowItemView& rows, const Edg
                  Body{rows, edges, in, gradients, key_partials.data(), value_partials.data()});
   };
   with_share("graph_attention", in, launch, gradients.k, gradients.v);
-  sum_segments(queue, SumSegments<AccumType<T>>{rows, in.heads, in.width, in.scale, key_partials.data(), gradients.k});
-  sum_segments(queue, SumSegments<AccumType<T>>{rows, in.heads, in.value_width, 1, value_partials.data(), gradients.v});
+  sum_splits(queue, SumSplits<AccumType<T>>{rows, in.heads, in.width, in.scale, key_partials.data(), gradients.k});
+  sum_splits(queue, SumSplits<AccumType<T>>{rows, in.heads, in.value_width, 1, value_partials.data(), gradients.v});
 }
 
 }  // namespace bough::simt

@@ -15,7 +15,7 @@ namespace bough::simt {
 template <typename T>
 inline constexpr int pack_size = 16 / static_cast<int>(sizeof(AccumType<std::remove_const_t<T>>));
 
-/// row_max and row_sum of a segment stand before its sums, which begin at a pack.
+/// row_max and row_sum of a split stand before its sums, which begin at a pack.
 template <typename T>
 inline constexpr std::int64_t partial_header = pack_size<T>;
 
@@ -61,7 +61,7 @@ void with_share(const char* where, const AttentionInputs<T>& in, const F& f, con
 }
 
 /// Whether an edge keeps its weight: AttentionDropout::keeps, with the random numbers of this replay if the launch is
-/// part of a recorded step.
+/// part of a captured step.
 template <typename Context>
 BOUGH_DEVICE bool keeps_weight(Context& context, AttentionDropout dropout, std::int32_t src, std::int32_t dst,
                                std::int64_t head, std::uint32_t ordinal) {

@@ -182,7 +182,7 @@ class TilePlanner {
     lists.order.insert(lists.order.end(), entries.begin(), entries.end());
     RowItems items = make_row_items(offsets, parts_per_item);
     for (RowItem& item : items.items) item.row = rows[index(item.row)];
-    for (SplitRow& split : items.split_rows) split.row = rows[index(split.row)];
+    for (SplitRowItem& split : items.split_rows) split.row = rows[index(split.row)];
     lists.batches.push_back(std::move(items));
   }
 

@@ -164,34 +164,6 @@ struct AddParts {
   }
 };
 
-/// target[row] += factor * (part 0 + part 1 + ...) of the row, in this order: a warp for each split row and head.
-template <typename T>
-struct AddSplitParts {
-  static constexpr int block_size = 128;
-
-  RowItemView rows;
-  std::int64_t heads = 0, width = 0;
-  T factor = 1;
-  const T* partials = nullptr;
-  HeadRows<T> target;
-
-  template <typename Context>
-  BOUGH_DEVICE void operator()(Context& context) const {
-    const std::int64_t work = warp_number<block_size>(context);
-    if (work >= rows.num_split_rows * heads) return;
-    const SplitRow row = context.load(rows.split_rows + work / heads);
-    const std::int64_t head = work % heads;
-    for (std::int64_t i = context.lane(); i < width; i += warp_size) {
-      T sum = 0;
-      for (std::int32_t part = 0; part < row.num_partials; ++part) {
-        sum += context.load(partials + ((row.first_partial + part) * heads + head) * width + i);
-      }
-      T* element = target(row.row, head) + i;
-      context.store(element, context.load(element) + factor * sum);
-    }
-  }
-};
-
 /// Does nothing without a target.
 template <typename Queue, typename T>
 void add_parts(Queue& queue, AddParts<T> body) {
@@ -200,9 +172,7 @@ void add_parts(Queue& queue, AddParts<T> body) {
   const auto partials = queue.template scratch<T>(body.parts.rows.num_partials * heads * body.width);
   body.partials = partials.data();
   launch_warps(queue, "graph_attention_add_parts", body.parts.rows.num_items * heads, body);
-  using Split = AddSplitParts<T>;
-  launch_warps(queue, "graph_attention_add_split_parts", body.parts.rows.num_split_rows * heads,
-               Split{body.parts.rows, heads, body.width, body.factor, partials.data(), body.target});
+  sum_splits(queue, SumSplits<T, true>{body.parts.rows, heads, body.width, body.factor, partials.data(), body.target});
 }
 
 /// `Sink` takes the vectors of columns and relations.
@@ -414,7 +384,7 @@ void attend_tiles_backward(Queue& queue, const TileView& plan, std::span<const T
     add(view.columns_by_relation, batch.column_begin, keys.data(), in.width, in.scale, gradients.relations.keys);
     add(view.relations_by_relation, batch.relation_begin, listed.data(), in.width, in.scale, gradients.relations.keys);
   }
-  sum_segments(queue, SumSegments<T>{plan.split_rows, in.heads, in.width, in.scale, partials.data(), gradients.q});
+  sum_splits(queue, SumSplits<T>{plan.split_rows, in.heads, in.width, in.scale, partials.data(), gradients.q});
 }
 
 /// The same with atomic additions: one pass without collections, whose sums differ by rounding from run to run.
@@ -424,7 +394,7 @@ void attend_tiles_backward_atomically(Queue& queue, const TileView& plan, const 
   const auto partials = queue.template scratch<AccumType<T>>(plan.split_rows.num_partials * in.heads * in.width);
   launch_tiles_backward(queue, plan, 0, plan.num_tiles, in, gradients, partials.data(),
                         TileAdditions<AccumType<T>>{gradients.k, gradients.v, gradients.relations.keys});
-  sum_segments(queue, SumSegments<T>{plan.split_rows, in.heads, in.width, in.scale, partials.data(), gradients.q});
+  sum_splits(queue, SumSplits<T>{plan.split_rows, in.heads, in.width, in.scale, partials.data(), gradients.q});
 }
 
 }  // namespace bough::simt

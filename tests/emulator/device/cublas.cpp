@@ -103,7 +103,7 @@ cublasStatus_t multiply_all(cublasHandle_t handle, const Sizes& sizes, Operand a
   ++state().products;
   state().tf32_products += tf32 ? 1 : 0;
   const auto run = [=]<typename T>(T before) {
-    run_or_record([=] {
+    run_or_capture([=] {
       const DeviceAccess access(0);  // the tests that ask for this library use the first GPU
       for (std::int64_t i = 0; i < count; ++i) {
         Operand left = a, right = b;

@@ -70,8 +70,8 @@ int& waited_copies() {
   return count;
 }
 
-/// What the calling thread records; null if it does not.
-CudaGraph*& recorded_graph() {
+/// What the calling thread captures; null if it does not.
+CudaGraph*& captured_graph() {
   thread_local CudaGraph* graph = nullptr;
   return graph;
 }
@@ -150,29 +150,29 @@ struct CudaGraph {
   std::vector<std::function<void()>> work;
 };
 
-void emulator::run_or_record(std::function<void()> work) {
-  if (CudaGraph* graph = recorded_graph()) {
+void emulator::run_or_capture(std::function<void()> work) {
+  if (CudaGraph* graph = captured_graph()) {
     graph->work.push_back(std::move(work));
   } else {
     work();
   }
 }
 
-void cuda_begin_recording(int) { emulator::recorded_graph() = new CudaGraph; }
-CudaGraph* cuda_end_recording(int) { return std::exchange(emulator::recorded_graph(), nullptr); }
+void cuda_begin_capture(int) { emulator::captured_graph() = new CudaGraph; }
+CudaGraph* cuda_end_capture(int) { return std::exchange(emulator::captured_graph(), nullptr); }
 void cuda_replay(int, CudaGraph* graph) {
   for (const auto& work : graph->work) work();
 }
 void cuda_free_graph(int, CudaGraph* graph) noexcept { delete graph; }
 
-// Copies to and from the host are done at once, as on a GPU: they are in no recording.
+// Copies to and from the host are done at once, as on a GPU: they are in no graph.
 void cuda_copy(int device, void* target, const void* source, std::size_t bytes, CopyDirection direction) {
   const auto copy = [=] {
     const emulator::DeviceAccess access(device);
     std::memmove(target, source, bytes);
   };
   if (direction == CopyDirection::device_to_device) {
-    emulator::run_or_record(copy);
+    emulator::run_or_capture(copy);
   } else {
     ++emulator::waited_copies();
     copy();
@@ -245,7 +245,7 @@ void cuda_return_memory(int) noexcept {}
 
 void cuda_fill(int device, void* target, const void* element, std::size_t size, std::int64_t count) {
   const auto* bytes = static_cast<const std::byte*>(element);
-  emulator::run_or_record([=, element = std::vector<std::byte>(bytes, bytes + size)] {
+  emulator::run_or_capture([=, element = std::vector<std::byte>(bytes, bytes + size)] {
     const emulator::DeviceAccess access(device);
     for (std::int64_t i = 0; i < count; ++i) {
       std::memcpy(static_cast<std::byte*>(target) + static_cast<std::size_t>(i) * size, element.data(), size);
@@ -254,7 +254,7 @@ void cuda_fill(int device, void* target, const void* element, std::size_t size, 
 }
 
 void cuda_write(int device, std::uint64_t* target, std::span<const std::uint64_t> words) {
-  emulator::run_or_record([=, words = std::vector<std::uint64_t>(words.begin(), words.end())] {
+  emulator::run_or_capture([=, words = std::vector<std::uint64_t>(words.begin(), words.end())] {
     const emulator::DeviceAccess access(device);
     std::ranges::copy(words, target);
   });
@@ -262,7 +262,7 @@ void cuda_write(int device, std::uint64_t* target, std::span<const std::uint64_t
 
 template <typename T>
 void cuda_accumulate(int device, const T* source, AccumType<T> scale, T* target, std::int64_t count) {
-  emulator::run_or_record([=] {
+  emulator::run_or_capture([=] {
     const emulator::DeviceAccess access(device);
     for (std::int64_t i = 0; i < count; ++i) target[i] = static_cast<T>(target[i] + scale * source[i]);
   });

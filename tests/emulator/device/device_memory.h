@@ -27,8 +27,8 @@ class DeviceAccess {
 /// What has been allocated on all of them and not freed.
 MemoryMap& device_memory_map();
 
-/// Does something at once, or while the calling thread records, in every replay.
-void run_or_record(std::function<void()> work);
+/// Does something at once, or while the calling thread captures, in every replay.
+void run_or_capture(std::function<void()> work);
 
 /// Copies of streams that have been asked for and have not happened.
 int copies_under_way();

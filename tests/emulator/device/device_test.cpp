@@ -37,7 +37,7 @@ TEST(EmulatedDevice, AFailingLaunchNamesKernelSizesAndShapes) {
               AllOf(HasSubstr("gspmm on cuda:1, 5 blocks of 128 threads"), HasSubstr("float32 [20, 5] on cuda:1")));
 }
 
-TEST(EmulatedDevice, TheHostDoesNotWaitForARecordedStepAndItsOptimizer) {
+TEST(EmulatedDevice, TheHostDoesNotWaitForACapturedStepAndItsOptimizer) {
   const Device device = Device::cuda();
   Tensor p = test::random_tensor({40, 40}).to(device).set_requires_grad(true), x = ones({40, 40}).to(device);
   nn::AdamW optimizer({{"p", p}}, {.clip_norm = 1});
@@ -72,7 +72,7 @@ int copies_of_run(const std::string& folder, int log_every) {
   return emulator::copies_waited_for() - before;
 }
 
-TEST(EmulatedDevice, ARecordedRunWaitsForItsLossesOnlyWhereItLogsThem) {
+TEST(EmulatedDevice, ACapturedRunWaitsForItsLossesOnlyWhereItLogsThem) {
   const test::TemporaryFolder folder;
   std::ofstream text(folder.file("text"));
   for (int i = 0; i < 40; ++i) text << "some words, ";

@@ -38,25 +38,25 @@ void compress_edges(Cuda gpu, const std::int32_t* rows, const std::int32_t* neig
 template <typename Index>
 void group_rows(Cuda gpu, const Index* index, std::int64_t count, std::int64_t num_rows, std::int32_t* order,
                 std::int64_t* offsets) {
-  emulator::run_or_record([=] {
+  emulator::run_or_capture([=] {
     const emulator::DeviceAccess access(gpu.device);
     const auto row_of = [&](std::int32_t position) -> std::int64_t { return index[position]; };
     sort_entries(count, num_rows, row_of, row_of, order, offsets);
   });
 }
 
-RowItemCounts count_row_items(Cuda gpu, const std::int64_t* offsets, std::int64_t num_rows, std::int64_t segment_edges,
+RowItemCounts count_row_items(Cuda gpu, const std::int64_t* offsets, std::int64_t num_rows, std::int64_t split_edges,
                               std::int64_t*, std::int64_t*) {
   const emulator::DeviceAccess access(gpu.device);
-  const simt::RowItems items = simt::make_row_items({offsets, static_cast<std::size_t>(num_rows) + 1}, segment_edges);
+  const simt::RowItems items = simt::make_row_items({offsets, static_cast<std::size_t>(num_rows) + 1}, split_edges);
   return {items.num_partials, static_cast<std::int64_t>(items.split_rows.size())};
 }
 
-void fill_row_items(Cuda gpu, const std::int64_t* offsets, std::int64_t num_rows, std::int64_t segment_edges,
+void fill_row_items(Cuda gpu, const std::int64_t* offsets, std::int64_t num_rows, std::int64_t split_edges,
                     const std::int64_t*, const std::int64_t*, const RowItemCounts&, simt::RowItem* items,
-                    simt::SplitRow* split_rows) {
+                    simt::SplitRowItem* split_rows) {
   const emulator::DeviceAccess access(gpu.device);
-  const simt::RowItems made = simt::make_row_items({offsets, static_cast<std::size_t>(num_rows) + 1}, segment_edges);
+  const simt::RowItems made = simt::make_row_items({offsets, static_cast<std::size_t>(num_rows) + 1}, split_edges);
   std::ranges::copy(made.items, items);
   std::ranges::copy(made.split_rows, split_rows);
 }

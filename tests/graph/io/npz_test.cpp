@@ -14,6 +14,7 @@ namespace bough {
 namespace {
 
 using test::error_message;
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -184,6 +185,106 @@ TEST_F(NpzFiles, MayHoldSparseMatricesOfScipy) {
   EXPECT_THAT(error(zip({{"format.npy", format("bsr")}, data, square})), HasSubstr("format 'bsr'"));
   EXPECT_THAT(error(zip({{"format.npy", format("csr")}, oblong, {"indptr.npy", ids({0, 0})}})),
               HasSubstr("2 row pointers"));
+}
+
+TEST_F(NpzFiles, HoldTheValuesOfAMatrixAsATensorInEdgeOrder) {
+  const auto [graph, tensors] = load_graph_with_tensors(
+      InputFile("matrix.npz", zip({{"format.npy", npy("{'descr': '|S3', 'fortran_order': False, 'shape': ()}", "csc")},
+                                   {"shape.npy", npy_array<std::int64_t>("<i8", {2, 2})},
+                                   {"data.npy", npy_array<double>("<f8", {5, 6, 7})},
+                                   {"indptr.npy", ids({0, 1, 3})},
+                                   {"indices.npy", ids({1, 0, 1})}})));
+  EXPECT_THAT(graph.coo().src, ElementsAre(1, 0, 1));
+  ASSERT_EQ(tensors.size(), 1u);
+  EXPECT_THAT(tensors.at("data").to_vector<double>(), ElementsAre(5, 6, 7));
+}
+
+TEST_F(NpzFiles, DoNotTakeANameNearOneThatIsThereForASlip) {
+  const std::string file =
+      zip({{"src.npy", ids({0})}, {"dst.npy", ids({1})}, {"dist.npy", npy_array<float>("<f4", {2.5f})}});
+  const auto [graph, tensors] = load_graph_with_tensors(InputFile("graph.npz", file));
+  EXPECT_EQ(graph.num_edges(), 1);
+  EXPECT_THAT(tensors.at("dist").to_vector<float>(), ElementsAre(2.5f));
+}
+
+/// An archive with one array x as a tensor.
+Tensor load_tensor(const std::string& array) {
+  return load_npz(InputFile("data.npz", zip({{"x.npy", array, 8}}))).at("x");
+}
+
+TEST(NpzTensors, KeepTheirTypesAndWidenIntegersThatTensorsLack) {
+  const auto expect = [](const std::string& array, DType dtype, const std::vector<double>& values) {
+    const Tensor tensor = load_tensor(array);
+    EXPECT_EQ(tensor.dtype(), dtype);
+    EXPECT_EQ(tensor.shape(), (Shape{static_cast<std::int64_t>(values.size())}));
+    EXPECT_EQ(tensor.to_vector<double>(), values);
+  };
+  expect(npy_array<float>("<f4", {0.5f, -2}), DType::float32, {0.5, -2});
+  expect(npy_array<double>("<f8", {0.1}, 2), DType::float64, {0.1});
+  expect(npy_array<std::int32_t>("<i4", {1, -2}), DType::int32, {1, -2});
+  expect(npy_array<std::int64_t>("<i8", {1, -5'000'000'000}, 3), DType::int64, {1, -5'000'000'000});
+  expect(npy_array<std::uint8_t>("|b1", {1, 0, 7}), DType::boolean, {1, 0, 1});
+  expect(npy_array<std::int8_t>("|i1", {-100, 3}), DType::int32, {-100, 3});
+  expect(npy_array<std::uint8_t>("|u1", {200}), DType::int32, {200});
+  expect(npy_array<std::int16_t>("<i2", {-30'000}), DType::int32, {-30'000});
+  expect(npy_array<std::uint16_t>("<u2", {60'000}), DType::int32, {60'000});
+  expect(npy_array<std::uint32_t>("<u4", {4'000'000'000}), DType::int64, {4'000'000'000});
+}
+
+TEST(NpzTensors, HaveAnyShapeATensorMayHave) {
+  const auto shape = [](const std::string& text, const std::string& elements) {
+    return load_tensor(npy("{'descr': '<f4', 'fortran_order': False, 'shape': " + text + "}", elements)).shape();
+  };
+  EXPECT_EQ(shape("()", std::string(4, '\0')), Shape());
+  EXPECT_EQ(shape("(2, 3)", std::string(24, '\0')), (Shape{2, 3}));
+  EXPECT_EQ(shape("(0, 3, 2)", ""), (Shape{0, 3, 2}));
+  EXPECT_EQ(shape("(1, 1, 1, 1, 1, 1, 1, 2)", std::string(8, '\0')), (Shape{1, 1, 1, 1, 1, 1, 1, 2}));
+}
+
+TEST(NpzTensors, RefuseWhatNoTensorHolds) {
+  const auto error = [](const std::string& array) { return error_message<IoError>([&] { load_tensor(array); }); };
+  const auto header = [](const std::string& descr, const std::string& order, const std::string& shape) {
+    return "{'descr': '" + descr + "', 'fortran_order': " + order + ", 'shape': " + shape + "}";
+  };
+  const std::string eight(8, '\0');
+  for (const char* descr : {">f4", ">i4", "<f2", "<u8", "<c8", "|O8", "<U2", "<M8", "<f16", "=f4", "<f"}) {
+    EXPECT_THAT(error(npy(header(descr, "False", "(2,)"), eight)),
+                AllOf(HasSubstr("'x.npy'"), HasSubstr("'" + std::string(descr) + "'"), HasSubstr("astype('float32')")));
+  }
+  EXPECT_THAT(error(npy("{'descr': [('a', '<i4')], 'fortran_order': False, 'shape': (2,)}", eight)),
+              HasSubstr("several fields"));
+  EXPECT_THAT(error(npy(header("<f4", "True", "(2, 1)"), eight)), HasSubstr("np.ascontiguousarray"));
+  EXPECT_EQ(load_tensor(npy(header("<f4", "True", "(2,)"), eight)).shape(), (Shape{2}));
+  EXPECT_THAT(error(npy(header("<f4", "False", "(3,)"), eight)), HasSubstr("shape"));
+  EXPECT_THAT(error(npy(header("<f4", "False", "(1,)"), eight)), HasSubstr("shape"));
+  EXPECT_THAT(error(npy(header("<f4", "False", "(9223372036854775807, 2)"), eight)), HasSubstr("shape"));
+  EXPECT_THAT(error(npy(header("<f4", "False", "(4294967296, 4294967296, 0)"), "")), HasSubstr("shape"));
+  EXPECT_THAT(error(npy(header("<f4", "False", "(0, 4611686018427387904, 4)"), "")), HasSubstr("shape"));
+  EXPECT_THAT(error(npy(header("<f4", "False", "(1, 1, 1, 1, 1, 1, 1, 1, 2)"), eight)), HasSubstr("at most 8 axes"));
+  EXPECT_THAT(error(npy(header("<f4", "False", "(-1,)"), eight)), HasSubstr("damaged header"));
+}
+
+TEST(NpzTensors, RefuseFilesThatAreNoArchivesOfArrays) {
+  const auto error = [](const std::string& file) {
+    return error_message<IoError>([&] { load_npz(InputFile("data.npz", file)); });
+  };
+  EXPECT_THAT(error("src dst"), HasSubstr("not a NumPy .npz archive"));
+  EXPECT_THAT(error(""), HasSubstr("not a NumPy .npz archive"));
+  EXPECT_THAT(error(zip({{"readme.txt", "hello"}})), HasSubstr("'readme.txt', which is no NumPy array"));
+  const std::string whole = zip({{"x.npy", npy_array<float>("<f4", {1, 2, 3})}, {"y.npy", ids({1, 2}), 8}});
+  for (std::size_t length = 0; length < whole.size(); ++length) {
+    EXPECT_THROW(load_npz(InputFile("cut", whole.substr(0, length))), IoError) << "cut to " << length << " bytes";
+  }
+  for (std::size_t bit = 0; bit < 8 * whole.size(); ++bit) {
+    std::string damaged = whole;
+    damaged[bit / 8] = static_cast<char>(damaged[bit / 8] ^ (1 << (bit % 8)));
+    try {
+      const NamedTensors tensors = load_npz(InputFile("flipped", damaged));
+      ASSERT_EQ(tensors.size(), 2u) << "bit " << bit;
+      EXPECT_EQ(tensors.begin()->second.to_vector<float>(), (std::vector<float>{1, 2, 3})) << "bit " << bit;
+    } catch (const IoError&) {
+    }
+  }
 }
 
 TEST_F(NpzFiles, PassOverOtherArraysUnlessTheyLookLikeASlip) {

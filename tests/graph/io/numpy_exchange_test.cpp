@@ -5,6 +5,7 @@
 
 #include "bough/graph/batch.h"
 #include "bough/graph/io.h"
+#include "tests/support/errors.h"
 #include "tests/support/files.h"
 #include "tests/support/graph_compare.h"
 #include "tests/support/graph_zoo.h"
@@ -14,6 +15,7 @@ namespace bough {
 namespace {
 
 using testing::ElementsAre;
+using testing::HasSubstr;
 
 class NumpyExchange : public testing::Test {
  protected:
@@ -83,6 +85,61 @@ TEST_F(NumpyExchange, WritesWhatLoadReads) {
           "assert int(b['num_src']) == 5 and b['edge_offsets'].tolist() == [0, 5, 8]\n"
           "assert np.load('e.npz')['src'].shape == (0,)\n"
           "import zipfile; assert zipfile.ZipFile('g.npz').testzip() is None\n"));
+}
+
+TEST_F(NumpyExchange, ReadsFeaturesAndLabelsBesideAGraph) {
+  for (const std::string save : {"np.savez", "np.savez_compressed"}) {
+    SCOPED_TRACE(save);
+    ASSERT_TRUE(
+        run(save +
+            "('g.npz', src=[0, 1], dst=[1, 2], x=np.arange(6, dtype='float32').reshape(3, 2) / 2,"
+            " labels=np.array([2, 0, 1], 'uint8'), train=np.array([True, False, True]), scale=np.float64(0.1))"));
+    const auto [graph, tensors] = load_graph_with_tensors(folder_.file("g.npz"));
+    EXPECT_EQ(graph.num_edges(), 2);
+    ASSERT_EQ(tensors.size(), 4u);
+    EXPECT_EQ(tensors.at("x").shape(), (Shape{3, 2}));
+    EXPECT_THAT(tensors.at("x").to_vector<float>(), ElementsAre(0, 0.5, 1, 1.5, 2, 2.5));
+    EXPECT_THAT(tensors.at("labels").to_vector<int>(), ElementsAre(2, 0, 1));
+    EXPECT_EQ(tensors.at("train").dtype(), DType::boolean);
+    EXPECT_EQ(tensors.at("scale").item<double>(), 0.1);
+  }
+}
+
+TEST_F(NumpyExchange, WritesTensorsThatLoadReads) {
+  save_npz(folder_.file("g.npz"), Graph::from_edges({0, 1}, {1, 2}),
+           {{"x", Tensor::from_vector<float>({0, 0.5, 1, 1.5, 2, 2.5}, {3, 2})},
+            {"labels", Tensor::from_vector<std::int64_t>({2, 0, 1}, {3})},
+            {"train", Tensor::from_vector<bool>({true, false, true}, {3})},
+            {"scale", Tensor::from_vector<double>({0.1}, {})},
+            {"none", zeros({0, 4}, DType::int32)}});
+  EXPECT_TRUE(
+      run("g = np.load('g.npz')\n"
+          "assert g['src'].tolist() == [0, 1] and g['dst'].tolist() == [1, 2]\n"
+          "assert g['x'].dtype == np.float32 and (g['x'] == np.arange(6).reshape(3, 2) / 2).all()\n"
+          "assert g['labels'].dtype == np.int64 and g['labels'].tolist() == [2, 0, 1]\n"
+          "assert g['train'].dtype == bool and g['train'].tolist() == [True, False, True]\n"
+          "assert g['scale'].shape == () and g['scale'] == 0.1\n"
+          "assert g['none'].shape == (0, 4) and g['none'].dtype == np.int32\n"
+          "np.savez('back.npz', **g)\n"));
+  EXPECT_EQ(load_graph_with_tensors(folder_.file("back.npz")).tensors.at("x").shape(), (Shape{3, 2}));
+}
+
+TEST_F(NumpyExchange, SaysWhatToDoAboutArraysThatNoTensorHolds) {
+  ASSERT_TRUE(
+      run("x = np.ones((2, 3), 'float32')\n"
+          "np.savez('fortran.npz', x=np.asfortranarray(x))\n"
+          "np.savez('big.npz', x=x.astype('>f4'))\n"
+          "np.savez('half.npz', x=x.astype('float16'))\n"
+          "np.savez('text.npz', x=np.array(['a', 'b']))\n"
+          "np.savez('fields.npz', x=np.zeros(2, [('a', 'i4'), ('b', 'f4')]))\n"));
+  const auto error = [&](const char* file) {
+    return test::error_message<IoError>([&] { load_npz(folder_.file(file)); });
+  };
+  EXPECT_THAT(error("fortran.npz"), HasSubstr("np.ascontiguousarray"));
+  EXPECT_THAT(error("big.npz"), HasSubstr("'>f4'"));
+  EXPECT_THAT(error("half.npz"), HasSubstr("'<f2'"));
+  EXPECT_THAT(error("text.npz"), HasSubstr("'<U1'"));
+  EXPECT_THAT(error("fields.npz"), HasSubstr("several fields"));
 }
 
 TEST_F(NumpyExchange, BringsBackWhatPythonSavesAgain) {

@@ -31,12 +31,12 @@ class LaunchProbe {
                            .occupancy = static_cast<double>(blocks) * launch_.block_size / threads};
   }
 
-  /// Nothing while the stream is recorded: the kernel does not run then.
+  /// Nothing while the stream is captured: the kernel does not run then.
   template <typename Start>
   std::optional<double> milliseconds(const Start& start) const {
-    cudaStreamCaptureStatus recorded = cudaStreamCaptureStatusNone;
-    check(cudaStreamIsCapturing(stream_, &recorded), "cudaStreamIsCapturing");
-    if (recorded != cudaStreamCaptureStatusNone) {
+    cudaStreamCaptureStatus captured = cudaStreamCaptureStatusNone;
+    check(cudaStreamIsCapturing(stream_, &captured), "cudaStreamIsCapturing");
+    if (captured != cudaStreamCaptureStatusNone) {
       start();
       return {};
     }

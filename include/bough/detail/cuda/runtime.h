@@ -20,7 +20,7 @@ inline void check(cudaError_t status, std::string_view call, std::optional<std::
                                 cudaGetErrorName(status) + ")");
 }
 
-/// The stream that the calling thread's kernels for a device go to: its default stream, or one that is being recorded.
+/// The stream that the calling thread's kernels for a device go to: its default stream, or one that is being captured.
 cudaStream_t work_stream(int device) noexcept;
 
 }  // namespace bough::cuda

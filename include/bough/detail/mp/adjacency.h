@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "bough/graph/graph.h"
 #include "bough/mp/operators.h"
@@ -18,6 +19,9 @@ End end_of(Target target, Direction direction);
 
 /// How many rows an operand of this target has.
 std::int64_t rows_of_target(const Graph& graph, Target target);
+
+/// GraphError if edges have no types, which `what` reads. A graph without edges lacks none.
+void require_edge_types(std::string_view where, std::string_view what, const Graph& graph);
 
 /// The three row numbers of one edge, indexed by End.
 struct EdgeRows {

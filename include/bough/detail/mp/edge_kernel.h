@@ -57,7 +57,7 @@ struct Operand {
 
 template <typename Message, typename... Values>
 constexpr auto call_message(const Message& message, const EdgeRows& edge, Values... values) {
-  if constexpr (TakesEdge<Message>) {
+  if constexpr (TakesEdgeId<Message>) {
     return message(edge.number[static_cast<int>(End::edge)], values...);
   } else {
     return message(values...);

@@ -28,6 +28,9 @@ struct FeatureLayout {
 /// The layout of row shapes (shapes without the first axis) that all broadcast to `common`.
 FeatureLayout broadcast_layout(const Shape& common, std::span<const Shape> shapes);
 
+/// An operand with one value in a row, which all features share, under the loops of a layout.
+FeatureLayout::Operand one_value_per_row(const FeatureLayout& layout);
+
 /// A shape without its first axis.
 Shape row_shape(const Shape& shape);
 /// A row shape behind a number of rows.

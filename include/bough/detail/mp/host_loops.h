@@ -12,7 +12,8 @@
 
 namespace bough::mp {
 
-/// The loops of message_reduce on the CPU, for one message, one reduction and one number of operands.
+/// The loops of message_reduce on the CPU, for one message, one reduction and one number of operands. A TypedMessage
+/// reads the types of the edges before them.
 template <typename Message, typename Reduce, std::size_t N>
 class HostLoops {
  public:
@@ -31,7 +32,7 @@ class HostLoops {
                                 static_cast<T>(options_.empty_value)};
     const auto reduce = [&]<typename... Operands>(const std::tuple<Operands...>& operands) {
       const EdgeKernel<T, 1, Message, Operands...> kernel{message_, operands, features.offsets.data()};
-      const Schedule schedule = make_schedule(*plan, layout, features, options_.strategy);
+      const TraversalSchedule schedule = make_traversal_schedule(*plan, layout, features, options_.strategy);
       const Adjacency edges = edges_by(graph_, Direction::by_destination);
       if constexpr (Selects<Reduce>) {
         if (arg_indices.defined()) {
@@ -58,7 +59,8 @@ class HostLoops {
 
     const auto run = [&]<typename... Operands>(const std::tuple<Operands...>& values) {
       // The gradient has the shape of its operand, so it lacks the inner axis where that does.
-      constexpr int step = std::tuple_element_t<I, std::tuple<Operands...>>::step;
+      constexpr std::size_t place = reads_edge_types<Message> ? I + 1 : I;
+      constexpr int step = std::tuple_element_t<place, std::tuple<Operands...>>::step;
       if constexpr (Selects<Reduce>) {
         const Operand<std::int32_t, 1> arg_indices{known.data<std::int32_t>(), full.width, end, full.offsets.data()};
         add_up<T, I, step>(FromArgIndex<SumChain<Message, I>>{{message_}},
@@ -77,13 +79,25 @@ class HostLoops {
   }
 
  private:
-  /// Calls f(operands), which are operands `first`, first + 1, ... of the layout, with their steps as types where
-  /// at most one of them lacks the inner axis: that is what people write, and every combination costs code.
+  /// Calls f(operands), which are the types of the edges for a message that reads them, and operands `first`,
+  /// first + 1, ... of the layout, with their steps as types where at most one of them lacks the inner axis: that is
+  /// what people write, and every combination costs code.
   template <typename T, typename F>
   void with_steps(const FeatureLayout& layout, std::size_t first, Direction direction, const F& f) const {
+    FeatureLayout::Operand one_type;
+    if constexpr (reads_edge_types<Message>) one_type = one_value_per_row(layout);
+    const auto types = [&] {
+      if constexpr (reads_edge_types<Message>) {
+        return std::tuple{
+            Operand<std::int32_t, 0>{graph_.edge_types().data(), one_type.width, End::edge, one_type.offsets.data()}};
+      } else {
+        return std::tuple{};
+      }
+    };
     const auto with = [&]<int... Steps>(std::integer_sequence<int, Steps...>) {
       [&]<std::size_t... I>(std::index_sequence<I...>) {
-        f(std::make_tuple(operands_.operand<T, Steps>(I, layout.operands[first + I], direction)...));
+        f(std::tuple_cat(types(),
+                         std::make_tuple(operands_.operand<T, Steps>(I, layout.operands[first + I], direction)...)));
       }
       (std::make_index_sequence<N>{});
     };
@@ -130,7 +144,7 @@ class HostLoops {
       const auto plan = traversal_plan(graph_, direction);
       RowReduction<false, T, decltype(kernel), Sum>(edges_by(graph_, direction), kernel, Sum{},
                                                     {result.data<T>(), features.width})
-          .run(*plan, make_schedule(*plan, layout, features));
+          .run(*plan, make_traversal_schedule(*plan, layout, features));
     }
   }
 

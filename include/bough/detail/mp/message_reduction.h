@@ -1,11 +1,13 @@
 #pragma once
 
 #include <cstddef>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "bough/autograd/autograd.h"
 #include "bough/core/tensor.h"
+#include "bough/detail/mp/functor_checks.h"
 #include "bough/detail/mp/functor_traits.h"
 #include "bough/detail/mp/host_loops.h"
 #include "bough/detail/mp/pass_operands.h"
@@ -20,7 +22,9 @@ class MessageReduction {
  public:
   MessageReduction(const Graph& graph, const Message& message, const Reduce& reduce, PassOperands operands,
                    const MessageReduceOptions& options)
-      : graph_(graph), message_(message), reduce_(reduce), operands_(std::move(operands)), options_(options) {}
+      : graph_(graph), message_{message}, reduce_(reduce), operands_(std::move(operands)), options_(options) {
+    if constexpr (AsksForEdge<Message, N>) require_edge_types("message_reduce", "the message", graph);
+  }
 
   Tensor run() const {
     const std::vector<Tensor> inputs = operands_.tensors();
@@ -66,7 +70,9 @@ class MessageReduction {
     });
   }
 
-  Loops<Message, Reduce, N> loops() const { return {graph_, message_, reduce_, operands_, options_}; }
+  /// What the loops compute with.
+  using LoopMessage = std::conditional_t<AsksForEdge<Message, N>, TypedMessage<Message>, Message>;
+  Loops<LoopMessage, Reduce, N> loops() const { return {graph_, message_, reduce_, operands_, options_}; }
 
   MessageReduction without_tensors() const {
     MessageReduction copy = *this;
@@ -95,7 +101,7 @@ class MessageReduction {
   }
 
   Graph graph_;
-  Message message_;
+  LoopMessage message_;
   Reduce reduce_;
   PassOperands operands_;
   MessageReduceOptions options_;
@@ -113,14 +119,17 @@ Tensor reduced_messages(const Graph& graph, PassOperands operands, const Message
       return Tensor();
     }
   };
-  switch (operands.count()) {
-    case 1:
-      return run.template operator()<1>();
-    case 2:
-      return run.template operator()<2>();
-    default:
-      return run.template operator()<3>();
+  if constexpr (functors_fit<Message, Reduce>()) {
+    switch (operands.count()) {
+      case 1:
+        return run.template operator()<1>();
+      case 2:
+        return run.template operator()<2>();
+      default:
+        return run.template operator()<3>();
+    }
   }
+  return {};
 }
 
 }  // namespace bough::mp

@@ -30,21 +30,21 @@ class RowReduction {
   RowReduction(const Adjacency& adjacency, const Kernel& kernel, const Reduce& reduce, const RowResults<T>& results)
       : adjacency_(adjacency), kernel_(kernel), reduce_(reduce), results_(results) {}
 
-  void run(const TraversalPlan& plan, const Schedule& schedule) {
-    const Scratch scratch(schedule.split ? plan.segments() : 0, results_.width);
+  void run(const TraversalPlan& plan, const TraversalSchedule& schedule) {
+    const Scratch scratch(schedule.split ? plan.num_splits() : 0, results_.width);
     traverse(plan, schedule,
              {.rows = [&](std::int64_t begin, std::int64_t end,
                           const FeatureBlock& block) { reduce_rows(begin, end, block, schedule.split); },
-              .segment =
-                  [&](const TraversalPlan::SplitRow& split_row, std::int64_t segment, const FeatureBlock& block) {
-                    reduce_segment(split_row.row, segment - split_row.first_segment, block, scratch.row(segment));
+              .split =
+                  [&](const TraversalPlan::SplitRow& split_row, std::int64_t split, const FeatureBlock& block) {
+                    reduce_split(split_row.row, split - split_row.first_split, block, scratch.row(split));
                   },
               .merge =
                   [&](const TraversalPlan::SplitRow& split_row, const FeatureBlock& block) {
                     const ResultRow<T> target = results_.row(split_row.row);
-                    copy(scratch.row(split_row.first_segment), block, target);
-                    for (std::int64_t i = 1; i < split_row.segments; ++i) {
-                      merge(scratch.row(split_row.first_segment + i), block, target);
+                    copy(scratch.row(split_row.first_split), block, target);
+                    for (std::int64_t i = 1; i < split_row.num_splits; ++i) {
+                      merge(scratch.row(split_row.first_split + i), block, target);
                     }
                     finish(split_row.row, block);
                   }});
@@ -75,12 +75,12 @@ class RowReduction {
   std::int64_t degree(std::int64_t row) const { return adjacency_.offsets[row + 1] - adjacency_.offsets[row]; }
 
   void reduce_rows(std::int64_t begin, std::int64_t end, const FeatureBlock& block, bool skip_split_rows) const {
-    reduce_first_segments(begin, end, block);
+    reduce_whole_rows(begin, end, block);
     for (std::int64_t row = begin; row < end; ++row) {
       const std::int64_t edges = degree(row);
       if (edges == 0) {
         fill(results_.row(row), block, results_.empty, -1);
-      } else if (edges <= TraversalPlan::segment_edges) {
+      } else if (edges <= TraversalPlan::split_edges) {
         finish(row, block);
       } else if (!skip_split_rows) {
         reduce_split_row(row, block);
@@ -91,29 +91,29 @@ class RowReduction {
 
   void reduce_split_row(std::int64_t row, const FeatureBlock& block) const {
     const Scratch scratch(1, results_.width);
-    const std::int64_t segments = num_chunks(degree(row), TraversalPlan::segment_edges);
-    reduce_segment(row, 0, block, results_.row(row));
-    for (std::int64_t segment = 1; segment < segments; ++segment) {
-      reduce_segment(row, segment, block, scratch.row(0));
+    const std::int64_t splits = num_chunks(degree(row), TraversalPlan::split_edges);
+    reduce_split(row, 0, block, results_.row(row));
+    for (std::int64_t split = 1; split < splits; ++split) {
+      reduce_split(row, split, block, scratch.row(0));
       merge(scratch.row(0), block, results_.row(row));
     }
   }
 
-  /// All rows that have one segment, into their results.
-  void reduce_first_segments(std::int64_t begin, std::int64_t end, const FeatureBlock& block) const {
-    reduce_segments(begin, end, 0, block, nullptr);
+  /// All rows that have one split, into their results.
+  void reduce_whole_rows(std::int64_t begin, std::int64_t end, const FeatureBlock& block) const {
+    reduce_splits(begin, end, 0, block, nullptr);
   }
-  void reduce_segment(std::int64_t row, std::int64_t segment, const FeatureBlock& block, ResultRow<T> target) const {
-    reduce_segments(row, row + 1, segment, block, &target);
+  void reduce_split(std::int64_t row, std::int64_t split, const FeatureBlock& block, ResultRow<T> target) const {
+    reduce_splits(row, row + 1, split, block, &target);
   }
 
   /// One function for both, since its body is compiled once for every instruction set.
-  void reduce_segments(std::int64_t begin, std::int64_t end, std::int64_t segment, const FeatureBlock& block,
-                       const ResultRow<T>* elsewhere) const {
+  void reduce_splits(std::int64_t begin, std::int64_t end, std::int64_t split, const FeatureBlock& block,
+                     const ResultRow<T>* elsewhere) const {
     at_best_width<Kernel::widest>([&] {
       for (std::int64_t row = begin; row < end; ++row) {
-        const std::int64_t first = adjacency_.offsets[row] + segment * TraversalPlan::segment_edges;
-        const std::int64_t last = std::min(adjacency_.offsets[row + 1], first + TraversalPlan::segment_edges);
+        const std::int64_t first = adjacency_.offsets[row] + split * TraversalPlan::split_edges;
+        const std::int64_t last = std::min(adjacency_.offsets[row + 1], first + TraversalPlan::split_edges);
         const bool split_row = adjacency_.offsets[row + 1] > last;
         if (first < last && !(split_row && elsewhere == nullptr)) {
           reduce_edges(row, first, last, block, elsewhere == nullptr ? results_.row(row) : *elsewhere);

@@ -3,19 +3,20 @@
 #include <cstdint>
 
 /// Split rows: rows with so many edges that one thread, or one warp, would still work on them after all others are
-/// done. They are computed in segments of consecutive edges, whose partial results are merged in their order. Where a
+/// done. They are computed in splits of consecutive edges, whose partial results are merged in their order. Where a
 /// row is split depends on its edges only, never on the number of threads, so that results are always the same.
 ///
-/// Rows with more edges than these are split into segments of so many edges. The numbers differ because a partial
+/// Rows with more edges than these are computed in splits of so many edges. The numbers differ because a partial
 /// result does: they stand here together so that one is not changed without a look at the others.
 namespace bough::split_rows {
 
-/// Reductions on the CPU. Every row is added up in such segments, split or not: the length bounds the rounding error.
+/// Reductions on the CPU. Every row is added up in such splits, also with one thread: the length bounds the rounding
+/// error.
 inline constexpr std::int64_t reduction_edges = 1024;
 /// Attention on the CPU: twice as long, because a partial result has row_max and row_sum besides the weighted sum, and
 /// merging rescales all of them.
 inline constexpr std::int64_t attention_edges = 2048;
-/// Everything on a GPU: enough segments for many warps, few enough edges to keep the tail of a launch short.
+/// Everything on a GPU: enough splits for many warps, few enough edges to keep the tail of a launch short.
 inline constexpr std::int64_t gpu_edges = 256;
 
 }  // namespace bough::split_rows

@@ -17,31 +17,31 @@ namespace bough::mp {
 /// The rows of one direction of a graph, cut into work items of about equal cost. Made once for each graph and
 /// direction.
 ///
-/// Every reduction adds up a row in segments of `segment_edges` edges and then the segments in order, on any
-/// thread. That bounds the rounding error of a sum of n terms by (segment_edges + n / segment_edges) * epsilon * sum of
+/// Every reduction adds up a row in splits of `split_edges` edges and then the splits in order, on any
+/// thread. That bounds the rounding error of a sum of n terms by (split_edges + n / split_edges) * epsilon * sum of
 /// their absolute values, and makes a row's result independent of the strategy.
 struct TraversalPlan {
-  static constexpr std::int64_t segment_edges = split_rows::reduction_edges;
+  static constexpr std::int64_t split_edges = split_rows::reduction_edges;
   /// Edges plus rows of one chunk.
   static constexpr std::int64_t chunk_cost = 512;
 
-  /// A row with more than one segment.
+  /// A row with more than one split.
   struct SplitRow {
     std::int64_t row = 0;
-    std::int64_t first_segment = 0;
-    std::int64_t segments = 0;
+    std::int64_t first_split = 0;
+    std::int64_t num_splits = 0;
   };
 
   std::vector<std::int64_t> chunk_begin;  ///< first row of each chunk, and the number of rows
   std::vector<SplitRow> split_rows;
-  std::vector<std::int32_t> split_row_of_segment;
+  std::vector<std::int32_t> split_row_of;  ///< for each split its row's place in split_rows
   std::int64_t rows = 0;
   std::int64_t edges = 0;
   std::int64_t split_row_edges = 0;
   std::int64_t largest_row = 0;
 
   std::int64_t chunks() const { return static_cast<std::int64_t>(chunk_begin.size()) - 1; }
-  std::int64_t segments() const { return static_cast<std::int64_t>(split_row_of_segment.size()); }
+  std::int64_t num_splits() const { return static_cast<std::int64_t>(split_row_of.size()); }
   std::int64_t bytes() const;
 };
 
@@ -52,27 +52,28 @@ TraversalPlan make_plan(std::span<const std::int64_t> offsets);
 std::shared_ptr<const TraversalPlan> traversal_plan(const Graph& graph, Direction direction);
 
 /// A plan applied to features of a given width.
-struct Schedule {
+struct TraversalSchedule {
   Strategy strategy = Strategy::serial;
   std::vector<FeatureBlock> blocks;
   std::int64_t items_per_task = 1;
-  bool split = false;  ///< whether split rows are done by segments
+  bool split = false;  ///< whether split rows are done split by split
 };
 
 /// Picks the strategy unless one is asked for. `result` is the layout's operand that is written.
-Schedule make_schedule(const TraversalPlan& plan, const FeatureLayout& layout, const FeatureLayout::Operand& result,
-                       Strategy requested = Strategy::automatic);
+TraversalSchedule make_traversal_schedule(const TraversalPlan& plan, const FeatureLayout& layout,
+                                          const FeatureLayout::Operand& result,
+                                          Strategy requested = Strategy::automatic);
 
 /// What a reduction does with the work items of a plan.
 struct WorkItemFunctions {
   /// Rows begin..end-1; split rows among them only if the schedule does not split them.
   FunctionRef<void(std::int64_t begin, std::int64_t end, const FeatureBlock& block)> rows;
-  /// One segment, counted over all split rows, of a split row.
-  FunctionRef<void(const TraversalPlan::SplitRow& split_row, std::int64_t segment, const FeatureBlock& block)> segment;
-  /// After all segments of the split row are done.
+  /// One split, counted over all split rows, of a split row.
+  FunctionRef<void(const TraversalPlan::SplitRow& split_row, std::int64_t split, const FeatureBlock& block)> split;
+  /// After all splits of the split row are done.
   FunctionRef<void(const TraversalPlan::SplitRow& split_row, const FeatureBlock& block)> merge;
 };
 
-void traverse(const TraversalPlan& plan, const Schedule& schedule, const WorkItemFunctions& functions);
+void traverse(const TraversalPlan& plan, const TraversalSchedule& schedule, const WorkItemFunctions& functions);
 
 }  // namespace bough::mp

@@ -20,7 +20,7 @@ class DeviceRows {
  public:
   /// Copies what was grouped on the host.
   DeviceRows(const CompressedView& view, std::span<const std::int32_t> edge_types, Device device,
-             std::int64_t segment_edges = default_segment_edges);
+             std::int64_t split_edges = default_split_edges);
   /// Groups edges on a GPU: the same rows, whose host then needs no such format of the graph. Waits for the GPU.
   DeviceRows(const UngroupedEdges& ends, std::span<const std::int32_t> edge_types, Device gpu);
 
@@ -51,5 +51,8 @@ class DeviceEnds {
 
 /// The graph's, copied to the device when first asked for.
 std::shared_ptr<const DeviceEnds> device_ends(const Graph& graph, Device device);
+
+/// The type of each edge, int32 [edges], copied to the device when first asked for; [0] for a graph without types.
+Tensor device_edge_types(const Graph& graph, Device device);
 
 }  // namespace bough::simt

@@ -24,7 +24,7 @@ struct FunctorMessage {
   MessageFeatures features;
 
   BOUGH_DEVICE bool reads(mp::End end) const {
-    const bool needs_edge = mp::TakesEdge<Function> && end == mp::End::edge;
+    const bool needs_edge = mp::TakesEdgeId<Function> && end == mp::End::edge;
     return [&]<std::size_t... I>(std::index_sequence<I...>) {
       return needs_edge || ((std::get<I>(operands).end == end) || ...);
     }
@@ -37,7 +37,7 @@ struct FunctorMessage {
       return context.load(operand.rows + operand.place(context, edge, outer, inner));
     };
     return [&]<std::size_t... I>(std::index_sequence<I...>)->T {
-      if constexpr (mp::TakesEdge<Function>) {
+      if constexpr (mp::TakesEdgeId<Function>) {
         return function(edge.number[2], value(std::get<I>(operands))...);
       } else {
         return function(value(std::get<I>(operands))...);
@@ -146,15 +146,23 @@ class FunctorLoops {
 
   Device device() const { return operands_.device(); }
 
-  /// The operands of the message, which are operands `first`, first + 1, ... of the layout.
+  /// The operands of the message: the types of the edges if it reads them, and operands `first`, first + 1, ... of the
+  /// layout.
   template <typename T>
   auto values_of(Launches& launches, const mp::FeatureLayout& layout, std::size_t first,
                  mp::Direction direction) const {
-    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+    const auto values = [&]<std::size_t... I>(std::index_sequence<I...>) {
       return std::tuple{launches.template operand<T>(operands_.tensor(I), mp::end_of(operands_.target(I), direction),
                                                      layout.operands[first + I])...};
     }
     (std::make_index_sequence<N>{});
+    if constexpr (mp::reads_edge_types<Message>) {
+      const auto types = launches.template operand<std::int32_t>(device_edge_types(graph_, device()), mp::End::edge,
+                                                                 mp::one_value_per_row(layout));
+      return std::tuple_cat(std::tuple{types}, values);
+    } else {
+      return values;
+    }
   }
 
   template <typename T, typename Function, typename... Values>
@@ -177,14 +185,14 @@ class FunctorLoops {
     if constexpr (Index + 1 == N) {
       if (operands_.target(Index) == Target::edge) {
         const auto ends = device_ends(graph_, device());
-        return map_messages(launches, "message_gradient", {ends->src(), ends->dst(), graph_.num_edges()}, message,
-                            address<T>(result));
+        return map_messages(launches, "message_reduce_backward", {ends->src(), ends->dst(), graph_.num_edges()},
+                            message, address<T>(result));
       }
     }
     if constexpr (Index < 2) {
       const auto rows = device_rows(graph_, direction, device());
-      reduce_messages<false>(launches, {"message_gradient", "message_gradient_merge"}, rows->rows(), rows->edges(),
-                             message, mp::Sum{}, ReducedRows<T>{address<T>(result)});
+      reduce_messages<false>(launches, {"message_reduce_backward", "message_reduce_backward_merge"}, rows->rows(),
+                             rows->edges(), message, mp::Sum{}, ReducedRows<T>{address<T>(result)});
     }
   }
 

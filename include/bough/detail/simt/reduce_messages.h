@@ -7,7 +7,7 @@
 #include "bough/detail/simt/row_items.h"
 
 /// Messages reduced by row: a warp for each row, its lanes for neighbouring features. Rows with very many edges are
-/// split into segments, which a second kernel takes together in order.
+/// reduced in splits, whose results a second kernel takes together in order.
 ///
 /// A message has `features` (MessageFeatures), `bool reads(mp::End) const`, which says whether it needs that number of
 /// an edge, and `T at(context, edge, outer, inner) const`. A reduction is one of bough/mp/functors.h or of the user's
@@ -105,9 +105,9 @@ struct ReduceMessages {
   }
 };
 
-/// Takes the segments of split rows together, in order: a warp for each row.
+/// Takes the splits of split rows together, in order: a warp for each row.
 template <typename T, typename Reduce, bool KeepArg>
-struct MergeSegments {
+struct MergeSplits {
   static constexpr int block_size = 128;
 
   RowItemView rows;
@@ -120,7 +120,7 @@ struct MergeSegments {
   BOUGH_DEVICE void operator()(Context& context) const {
     const std::int64_t work = warp_number<block_size>(context);
     if (work >= rows.num_split_rows) return;
-    const SplitRow row = context.load(rows.split_rows + work);
+    const SplitRowItem row = context.load(rows.split_rows + work);
     const std::int64_t count = context.load(offsets + row.row + 1) - context.load(offsets + row.row);
     for (std::int64_t element = context.lane(); element < width; element += warp_size) {
       Reduced<T> whole = partial(context, row.first_partial, element);
@@ -157,7 +157,7 @@ void reduce_messages(Queue& queue, const ReductionNames& names, const RowItemVie
   const ReducedRows<T> partials{values.data(), arg_indices.data()};
   using Body = ReduceMessages<T, Message, Reduce, KeepArg>;
   launch_warps(queue, names.reduce, rows.num_items, Body{rows, edges, message, reduce, results, partials});
-  using Merge = MergeSegments<T, Reduce, KeepArg>;
+  using Merge = MergeSplits<T, Reduce, KeepArg>;
   launch_warps(queue, names.merge, rows.num_split_rows, Merge{rows, edges.offsets, width, reduce, results, partials});
 }
 

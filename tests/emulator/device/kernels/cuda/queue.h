@@ -6,7 +6,7 @@
 #include "bough/detail/cuda/launch_body.h"
 #include "kernels/backend.h"
 #include "kernels/scratch.h"
-#include "src/core/recording.h"
+#include "src/core/captured_graph.h"
 
 /// Found before the queue of CUDA when the sources of kernels/cuda are compiled for the emulated GPU.
 namespace bough::cuda {
@@ -25,7 +25,7 @@ class Queue {
   bool has_matrix_unit() const {
     return true;
   }
-  const std::uint64_t* random_shift() const { return Recording::random_shift(Device::cuda(device_)); }
+  const std::uint64_t* random_shift() const { return CapturedGraph::random_shift(Device::cuda(device_)); }
   template <typename T>
   Scratch<T> scratch(std::int64_t count) {
     return Scratch<T>(count, Device::cuda(device_));

@@ -28,7 +28,7 @@ void launch_body(int device, const simt::Launch& launch, const Body& body) {
   const KernelLaunch observed = simt::observable(launch, device);
   emulator::fail_if_told(observed);
   observed_launch(observed, LaunchProbe{}, [&] {
-    emulator::run_or_record([=] {
+    emulator::run_or_capture([=] {
       const emulator::DeviceAccess access(device);
       // One for all launches of a thread: making its fibers is most of a small one. Its traffic is not read.
       thread_local emulator::Queue queue(emulator::Order::ascending, emulator::Counting::off,

@@ -1,4 +1,4 @@
-#include "kernels/cuda/products.h"
+#include "kernels/cuda/cublas_gemm.h"
 
 namespace bough::cuda {
 

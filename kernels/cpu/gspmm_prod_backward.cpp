@@ -1,4 +1,4 @@
-#include "kernels/cpu/gspmm_product_gradient.h"
+#include "kernels/cpu/gspmm_prod_backward.h"
 
 #include <algorithm>
 #include <vector>
@@ -6,8 +6,8 @@
 namespace bough {
 
 template <typename T>
-void product_gradient(Cpu, const mp::Adjacency& edges, const mp::TraversalPlan& plan, Rows<const T> messages,
-                      Rows<const T> gradient, Rows<T> message_gradient) {
+void prod_backward(Cpu, const mp::Adjacency& edges, const mp::TraversalPlan& plan, Rows<const T> messages,
+                   Rows<const T> gradient, Rows<T> message_gradient) {
   const std::int64_t width = messages.width;
   parallel_chunks(plan.chunks(), 1, [&](std::int64_t first, std::int64_t last) {
     std::vector<T> product(static_cast<std::size_t>(width));
@@ -33,9 +33,9 @@ void product_gradient(Cpu, const mp::Adjacency& edges, const mp::TraversalPlan& 
   });
 }
 
-template void product_gradient(Cpu, const mp::Adjacency&, const mp::TraversalPlan&, Rows<const float>,
-                               Rows<const float>, Rows<float>);
-template void product_gradient(Cpu, const mp::Adjacency&, const mp::TraversalPlan&, Rows<const double>,
-                               Rows<const double>, Rows<double>);
+template void prod_backward(Cpu, const mp::Adjacency&, const mp::TraversalPlan&, Rows<const float>, Rows<const float>,
+                            Rows<float>);
+template void prod_backward(Cpu, const mp::Adjacency&, const mp::TraversalPlan&, Rows<const double>, Rows<const double>,
+                            Rows<double>);
 
 }  // namespace bough

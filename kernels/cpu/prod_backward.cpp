@@ -30,7 +30,7 @@ void tile_gradient(const T* x, std::int64_t rows, std::int64_t stride, std::int6
 }  // namespace
 
 template <typename T>
-void product_gradient(Cpu, const ReduceShape& shape, const T* x, const T* dy, T* dx) {
+void prod_backward(Cpu, const ReduceShape& shape, const T* x, const T* dy, T* dx) {
   if (shape.inner == 0) return;
   const std::int64_t tiles = num_chunks(shape.inner, tile), plane = shape.reduced * shape.inner;
   const std::int64_t chunk = rows_per_chunk(shape.reduced * std::min(tile, shape.inner));
@@ -44,7 +44,7 @@ void product_gradient(Cpu, const ReduceShape& shape, const T* x, const T* dy, T*
   });
 }
 
-template void product_gradient(Cpu, const ReduceShape&, const float*, const float*, float*);
-template void product_gradient(Cpu, const ReduceShape&, const double*, const double*, double*);
+template void prod_backward(Cpu, const ReduceShape&, const float*, const float*, float*);
+template void prod_backward(Cpu, const ReduceShape&, const double*, const double*, double*);
 
 }  // namespace bough

@@ -12,14 +12,14 @@ namespace {
 using cuda::check;
 using cuda::CurrentDevice;
 
-/// The stream that this thread records, if it does.
-struct RecordedStream {
+/// The stream that this thread captures, if it does.
+struct CapturedStream {
   int device = -1;
   cudaStream_t stream = nullptr;
 };
 
-RecordedStream& recorded() {
-  thread_local RecordedStream stream;
+CapturedStream& captured() {
+  thread_local CapturedStream stream;
   return stream;
 }
 
@@ -28,23 +28,23 @@ cudaGraphExec_t handle_of(CudaGraph* graph) { return reinterpret_cast<cudaGraphE
 }  // namespace
 
 cudaStream_t cuda::work_stream(int device) noexcept {
-  return recorded().device == device ? recorded().stream : nullptr;
+  return captured().device == device ? captured().stream : nullptr;
 }
 
-void cuda_begin_recording(int device) {
+void cuda_begin_capture(int device) {
   const CurrentDevice current(device);
   cudaStream_t stream = nullptr;
-  // The default stream cannot be recorded; one that does not wait for it lets memory and constants go there meanwhile.
+  // The default stream cannot be captured; one that does not wait for it lets memory and constants go there meanwhile.
   check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
   const cudaError_t status = cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed);
   if (status != cudaSuccess) cudaStreamDestroy(stream);
   check(status, "cudaStreamBeginCapture");
-  recorded() = {device, stream};
+  captured() = {device, stream};
 }
 
-CudaGraph* cuda_end_recording(int device) {
+CudaGraph* cuda_end_capture(int device) {
   const CurrentDevice current(device);
-  const cudaStream_t stream = std::exchange(recorded(), {}).stream;
+  const cudaStream_t stream = std::exchange(captured(), {}).stream;
   cudaGraph_t graph = nullptr;
   cudaGraphExec_t executable = nullptr;
   cudaError_t status = cudaStreamEndCapture(stream, &graph);

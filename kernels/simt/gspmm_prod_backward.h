@@ -9,7 +9,7 @@ namespace bough::simt {
 /// The gradient of a product of messages by row: the gradient of the row times the product of the other messages, made
 /// of those before and those after, so that zeros need no care. A thread for each row and feature.
 template <typename T>
-struct ProductGradient {
+struct ProdBackward {
   static constexpr int block_size = 128;
 
   const std::int64_t* offsets = nullptr;
@@ -42,8 +42,8 @@ struct ProductGradient {
 };
 
 template <typename Queue, typename T>
-void product_gradient(Queue& queue, const ProductGradient<T>& body) {
-  launch_threads(queue, "product_gradient", body.rows * body.width, body);
+void prod_backward(Queue& queue, const ProdBackward<T>& body) {
+  launch_threads(queue, "prod_backward", body.rows * body.width, body);
 }
 
 }  // namespace bough::simt

@@ -1,7 +1,7 @@
 #include <atomic>
 
 #include "bough/ops/matmul.h"
-#include "kernels/cuda/products.h"
+#include "kernels/cuda/cublas_gemm.h"
 
 namespace bough {
 namespace {

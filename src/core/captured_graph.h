@@ -13,40 +13,40 @@
 
 namespace bough {
 
-/// Work of one GPU that is recorded on one thread, to be replayed: see CapturedStep.
+/// A CUDA graph: work of one GPU that is captured on one thread, to be replayed. See CapturedStep.
 ///
-/// While it is recorded, kernels, fills and copies inside the device are not done. Memory comes from a part of its own,
+/// While it is captured, kernels, fills and copies inside the device are not done. Memory comes from a part of its own,
 /// which replays write to whenever they run. What comes from the host is the same for all replays and is kept, but for
 /// numbers that are asked for before each of them; what the host wants to see is refused.
-class Recording {
+class CapturedGraph {
  public:
   /// Begins.
-  explicit Recording(int device);
-  ~Recording();
-  Recording(const Recording&) = delete;
-  Recording& operator=(const Recording&) = delete;
+  explicit CapturedGraph(int device);
+  ~CapturedGraph();
+  CapturedGraph(const CapturedGraph&) = delete;
+  CapturedGraph& operator=(const CapturedGraph&) = delete;
 
-  /// Ends; from then on the recording can be replayed.
+  /// Ends; from then on the graph can be replayed.
   void finish();
-  /// Gives the device all that was recorded, without waiting for it. Random numbers of kernels are those of their
-  /// recorded streams plus random_shift.
+  /// Gives the device all that was captured, without waiting for it. Random numbers of kernels are those of their
+  /// captured streams plus random_shift.
   void replay(std::uint64_t random_shift);
 
   /// Where the device finds in each replay what `now` gave for it just before. ConfigError for too many numbers.
   const double* changing(std::size_t count, std::function<void(std::span<double>)> now);
 
-  /// The recording of the calling thread, if it records work of the device; else null.
-  static Recording* current_on(Device device) noexcept;
-  /// Whether the calling thread records work of the device.
-  static bool active(Device device) noexcept { return current_on(device) != nullptr; }
-  /// What kernels add to the numbers of their random streams, on the device; null outside a recording.
+  /// What the calling thread captures, if that is work of the device; else null.
+  static CapturedGraph* current_on(Device device) noexcept;
+  /// Whether the calling thread captures work of the device.
+  static bool capturing(Device device) noexcept { return current_on(device) != nullptr; }
+  /// What kernels add to the numbers of their random streams, on the device; null outside a capture.
   static const std::uint64_t* random_shift(Device device) noexcept;
-  /// DeviceError if the calling thread records work of the device: `what` needs its values.
+  /// DeviceError if the calling thread captures work of the device: `what` needs its values.
   static void refuse(Device device, const char* what);
 
  private:
   friend void copy_from_host(int device, void* target, const void* source, std::size_t bytes);
-  /// Memory with these bytes that stays unwritten as long as the recording lives.
+  /// Memory with these bytes that stays unwritten as long as the graph lives.
   const void* constant(const void* source, std::size_t bytes);
 
   struct Changing {
@@ -62,7 +62,7 @@ class Recording {
   std::vector<Changing> changing_;
   std::size_t num_words_ = 1;
   CudaGraph* graph_ = nullptr;
-  bool recording_ = false;
+  bool capturing_ = false;
 };
 
 /// Copies from the host to a device; the source may go as soon as this returns.

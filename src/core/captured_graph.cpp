@@ -1,4 +1,4 @@
-#include "src/core/recording.h"
+#include "src/core/captured_graph.h"
 
 #include <fmt/format.h>
 
@@ -12,52 +12,52 @@
 namespace bough {
 namespace {
 
-/// The recording of this thread, if there is one.
-Recording*& current() {
-  thread_local Recording* recording = nullptr;
-  return recording;
+/// What this thread captures, if it does.
+CapturedGraph*& current() {
+  thread_local CapturedGraph* graph = nullptr;
+  return graph;
 }
 
 }  // namespace
 
-// Words are, as constants, not from the memory of the recording: kernels of a replay would write there before others
+// Words are, as constants, not from the memory of the capture: kernels of a replay would write there before others
 // read them.
-Recording::Recording(int device)
+CapturedGraph::CapturedGraph(int device)
     : device_(device),
       words_(Tensor::empty({static_cast<std::int64_t>(most_written_words)}, DType::int64, Device::cuda(device))) {
-  if (current() != nullptr) throw ConfigError("captured step", "another step is being recorded on this thread");
+  if (current() != nullptr) throw ConfigError("captured step", "another step is being captured on this thread");
   PooledAllocator& allocator = allocator_of(Device::cuda(device));
   memory_ = allocator.begin_capture();
   try {
-    cuda_begin_recording(device);
+    cuda_begin_capture(device);
   } catch (...) {
     allocator.end_capture();
     throw;
   }
-  recording_ = true;
+  capturing_ = true;
   current() = this;
 }
 
-Recording::~Recording() {
+CapturedGraph::~CapturedGraph() {
   try {
-    if (recording_) finish();
+    if (capturing_) finish();
   } catch (const Error&) {
-    // What could not be recorded is not needed either.
+    // What could not be captured is not needed either.
   }
   if (graph_ != nullptr) cuda_free_graph(device_, graph_);
   for (const PooledAllocator::Block& block : constants_) allocator_of(Device::cuda(device_)).free(block);
 }
 
-void Recording::finish() {
-  recording_ = false;
+void CapturedGraph::finish() {
+  capturing_ = false;
   current() = nullptr;
   allocator_of(Device::cuda(device_)).end_capture();
-  graph_ = cuda_end_recording(device_);
+  graph_ = cuda_end_capture(device_);
 }
 
-std::uint64_t* Recording::words() const { return reinterpret_cast<std::uint64_t*>(words_.body()->bytes()); }
+std::uint64_t* CapturedGraph::words() const { return reinterpret_cast<std::uint64_t*>(words_.body()->bytes()); }
 
-void Recording::replay(std::uint64_t random_shift) {
+void CapturedGraph::replay(std::uint64_t random_shift) {
   std::array<std::uint64_t, most_written_words> now{random_shift};
   std::vector<double> numbers;
   for (const Changing& part : changing_) {
@@ -70,7 +70,7 @@ void Recording::replay(std::uint64_t random_shift) {
   cuda_replay(device_, graph_);
 }
 
-const double* Recording::changing(std::size_t count, std::function<void(std::span<double>)> now) {
+const double* CapturedGraph::changing(std::size_t count, std::function<void(std::span<double>)> now) {
   if (count > most_written_words - num_words_) {
     throw ConfigError("captured step", fmt::format("a step can have up to {} numbers that change, not {} more than {}",
                                                    most_written_words - 1, count, num_words_ - 1));
@@ -81,28 +81,28 @@ const double* Recording::changing(std::size_t count, std::function<void(std::spa
   return reinterpret_cast<const double*>(words() + first);
 }
 
-Recording* Recording::current_on(Device device) noexcept {
-  Recording* recording = current();
-  const bool here = recording != nullptr && device == Device::cuda(recording->device_);
-  return here ? recording : nullptr;
+CapturedGraph* CapturedGraph::current_on(Device device) noexcept {
+  CapturedGraph* graph = current();
+  const bool here = graph != nullptr && device == Device::cuda(graph->device_);
+  return here ? graph : nullptr;
 }
 
-const std::uint64_t* Recording::random_shift(Device device) noexcept {
-  const Recording* recording = current_on(device);
-  return recording == nullptr ? nullptr : recording->words();
+const std::uint64_t* CapturedGraph::random_shift(Device device) noexcept {
+  const CapturedGraph* graph = current_on(device);
+  return graph == nullptr ? nullptr : graph->words();
 }
 
-void Recording::refuse(Device device, const char* what) {
-  if (!active(device)) return;
+void CapturedGraph::refuse(Device device, const char* what) {
+  if (!capturing(device)) return;
   throw DeviceError("captured step",
-                    fmt::format("{} needs values of {}, which a step that is recorded does not have; do "
+                    fmt::format("{} needs values of {}, which a step that is captured does not have; do "
                                 "it outside of the step",
                                 what, to_string(device)));
 }
 
-const void* Recording::constant(const void* source, std::size_t bytes) {
+const void* CapturedGraph::constant(const void* source, std::size_t bytes) {
   PooledAllocator& allocator = allocator_of(Device::cuda(device_));
-  // Not from the memory of the recording: kernels that ran before may have used that, and would in every replay.
+  // Not from the memory of the capture: kernels that ran before may have used that, and would in every replay.
   const PooledAllocator::Block block = allocator.allocate(bytes, PooledAllocator::From::shared_cache);
   constants_.push_back(block);
   cuda_copy(device_, block.address, source, bytes, CopyDirection::host_to_device);
@@ -111,9 +111,9 @@ const void* Recording::constant(const void* source, std::size_t bytes) {
 
 void copy_from_host(int device, void* target, const void* source, std::size_t bytes) {
   if (bytes == 0) return;
-  Recording* recording = Recording::current_on(Device::cuda(device));
-  if (recording == nullptr) return cuda_copy(device, target, source, bytes, CopyDirection::host_to_device);
-  cuda_copy(device, target, recording->constant(source, bytes), bytes, CopyDirection::device_to_device);
+  CapturedGraph* graph = CapturedGraph::current_on(Device::cuda(device));
+  if (graph == nullptr) return cuda_copy(device, target, source, bytes, CopyDirection::host_to_device);
+  cuda_copy(device, target, graph->constant(source, bytes), bytes, CopyDirection::device_to_device);
 }
 
 }  // namespace bough

@@ -1,5 +1,3 @@
-#include "kernels/cuda/products.h"
-
 #include <fmt/format.h>
 
 #include <map>
@@ -9,6 +7,7 @@
 #include "bough/core/errors.h"
 #include "kernels/cuda/cublas/column_major.h"
 #include "kernels/cuda/cublas/library.h"
+#include "kernels/cuda/cublas_gemm.h"
 #include "kernels/scratch.h"
 
 namespace bough::cuda {
