@@ -43,7 +43,7 @@ RegisterFunction open_library(const std::string& name, const std::string& where)
     throw ConfigError(
         where, fmt::format(R"(has no entry: it must export extern "C" void {}(bough::GeneratorRegistry&))", entry));
   }
-  handle.release();  // its code is in use from here on
+  static_cast<void>(handle.release());  // its code is in use from here on
   return reinterpret_cast<RegisterFunction>(symbol);
 }
 
