@@ -11,7 +11,7 @@
 namespace bough {
 namespace {
 
-constexpr std::string_view magic = "\x93NUMPY";
+constexpr std::string_view npy_magic = "\x93NUMPY";
 constexpr std::size_t alignment = 64;
 constexpr std::int64_t longest_header = 1 << 16;
 constexpr std::int64_t longest_text = 64;
@@ -119,7 +119,7 @@ class HeaderParser {
 NpyHeader read_header(ZipEntryReader& entry) {
   std::array<char, 8> start{};
   entry.read(start.data(), start.size());
-  if (!std::string_view(start.data(), start.size()).starts_with(magic)) entry.fail("is not a NumPy array");
+  if (!std::string_view(start.data(), start.size()).starts_with(npy_magic)) entry.fail("is not a NumPy array");
   const int version = start[6];
   if (version < 1 || version > 3) entry.fail(fmt::format("is of version {} of the .npy format", version));
   std::uint32_t bytes = 0;
@@ -316,11 +316,11 @@ Tensor read_npy_tensor(const InputFile& file, const ZipEntry& zip_entry) {
 std::string npy_header(std::string_view descr, std::span<const std::int64_t> shape) {
   std::string dictionary = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}{}), }}", descr,
                                        fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
-  const std::size_t before = magic.size() + 2 + 2;
+  const std::size_t before = npy_magic.size() + 2 + 2;
   const std::size_t total = (before + dictionary.size() + 1 + alignment - 1) / alignment * alignment;
   dictionary.resize(total - before - 1, ' ');
   dictionary += '\n';
-  std::string header(magic);
+  std::string header(npy_magic);
   header += '\x01';
   header += '\0';
   header += static_cast<char>(dictionary.size() & 0xff);
