@@ -1,7 +1,7 @@
 # Debian packages, one for each component of BoughInstall.cmake: cpack in a build folder writes them into its packages/.
 # The preset "package" puts libraries where Debian has those of an architecture.
 
-set(BOUGH_PACKAGE_CONTACT "bough contributors <bough@users.noreply.github.com>" CACHE STRING
+set(BOUGH_PACKAGE_CONTACT "bough contributors <contributors@bough.example>" CACHE STRING
     "Name and address of who makes the packages")
 
 set(library_package libbough${BOUGH_SOVERSION})
