@@ -39,8 +39,7 @@ if(NOT count EQUAL 5)
 endif()
 
 # Only the preset "package" has folders by architecture, in which others find bough.pc when they compile for this one.
-set(suppressed no-manual-page)
 if(LIBRARY_FOLDER STREQUAL lib)
-  string(APPEND suppressed ,pkg-config-unavailable-for-cross-compilation)
+  set(suppressed pkg-config-unavailable-for-cross-compilation)
 endif()
 run("lintian" ${LINTIAN} --allow-root --fail-on error,warning --suppress-tags ${suppressed} ${packages})

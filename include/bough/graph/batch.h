@@ -25,7 +25,7 @@ inline Graph batch(std::initializer_list<Graph> graphs) { return batch(std::span
 /// the number of head groups and stages, in the soft span, and call a relation by the same name (an empty one fits
 /// all).
 AttentionGraph batch(std::span<const AttentionGraph> graphs);
-// A template, so that batch({}) is the empty Graph.
+/// The same of a list. A template, so that batch({}) is the empty Graph.
 template <std::same_as<AttentionGraph> Each>
 AttentionGraph batch(std::initializer_list<Each> graphs) {
   return batch(std::span(graphs.begin(), graphs.size()));

@@ -174,7 +174,7 @@ GeneratorRegistry& generators();
 
 /// What stands for the "degree" of a specification.
 struct DegreeChoice {
-  double wanted = 0;
+  double wanted = 0;       ///< what the specification asks for
   std::string parameters;  ///< "width 13", "stride 16, c 2"
   double degree = 0;       ///< what they give
 };

@@ -49,9 +49,10 @@ NamedTensors load_npz(const std::string& path);
 /// file cannot be written.
 void save_npz(const std::string& path, const NamedTensors& tensors);
 
+/// What load_graph_with_tensors reads.
 struct GraphWithTensors {
-  Graph graph;
-  NamedTensors tensors;
+  Graph graph;           ///< the structure
+  NamedTensors tensors;  ///< what stands beside it
 };
 
 /// A graph and the tensors beside it, in one .npz file. Saving refuses names that mean an array of the graph, or nearly

@@ -25,8 +25,8 @@ class IncrementalDecoder {
   /// length() tokens have been read, ShapeError for another shape.
   Tensor read(const Tensor& token);
 
-  std::int64_t position() const { return position_; }  ///< tokens read so far
-  std::int64_t length() const { return graph_.num_tokens(); }
+  std::int64_t position() const { return position_; }          ///< tokens read so far
+  std::int64_t length() const { return graph_.num_tokens(); }  ///< tokens that can be read
   /// Edges that the last token made it follow, in each layer.
   std::int64_t edges_followed() const { return edges_followed_; }
   /// Forgets everything.

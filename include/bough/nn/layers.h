@@ -115,7 +115,7 @@ class FeedForward : public Module {
   /// Whether it draws random numbers now.
   bool drops() const { return dropout_.active(); }
 
-  Linear inner, outer;
+  Linear inner, outer;  ///< as public as the weights of attention
 
  private:
   Dropout dropout_;

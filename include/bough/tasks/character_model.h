@@ -10,11 +10,12 @@
 
 namespace bough {
 
+/// Options of CharacterModel.
 struct CharacterModelOptions {
-  std::int64_t vocabulary = 0;  ///< number of characters
-  nn::GraphTransformerOptions transformer = {};
-  double input_scale = 1;  ///< embeddings are multiplied by this times the root of the width
-  bool tied = true;        ///< the output projection is the embedding
+  std::int64_t vocabulary = 0;                   ///< number of characters
+  nn::GraphTransformerOptions transformer = {};  ///< the layers; for_graph makes what the pattern decides
+  double input_scale = 1;                        ///< embeddings are multiplied by this times the root of the width
+  bool tied = true;                              ///< the output projection is the embedding
 };
 
 /// Predicts the next character at every token: embedding, a stack of graph attention layers, scores of all characters.
@@ -66,8 +67,10 @@ class CharacterDecoder {
   Tensor read(std::int32_t character);
 
   std::int64_t position() const { return decoder_.position(); }  ///< characters read so far
-  std::int64_t length() const { return decoder_.length(); }
+  std::int64_t length() const { return decoder_.length(); }      ///< the longest text
+  /// Edges that the last character made it follow, in each layer.
   std::int64_t edges_followed() const { return decoder_.edges_followed(); }
+  /// Forgets what was read.
   void restart() { decoder_.restart(); }
 
  private:

@@ -16,6 +16,7 @@ class CharacterVocabulary {
   /// The bytes that occur in any of the texts.
   static CharacterVocabulary of(const std::vector<std::string_view>& texts);
 
+  /// Number of different bytes.
   std::int64_t size() const { return static_cast<std::int64_t>(bytes_.size()); }
   /// Ascending.
   const std::string& bytes() const { return bytes_; }

@@ -23,14 +23,15 @@ class TokenGraph {
  public:
   /// What is computed at once of all windows: everything, or the halves of window_graph one after the other.
   struct Part {
-    nn::LayerSchedule schedule;
-    Tensor rows;  ///< its tokens among those of the batch, int32; undefined = all, in order
+    nn::LayerSchedule schedule;  ///< of its nodes
+    Tensor rows;                 ///< its tokens among those of the batch, int32; undefined = all, in order
   };
 
   /// So many windows of `length` characters, for a model of so many layers on the device. Errors as for window_graph.
   TokenGraph(const GraphGenerator& generator, std::int64_t length, std::int64_t windows, std::int64_t layers,
              Device device = Device::cpu());
 
+  /// In the order in which they are computed.
   const std::vector<Part>& parts() const { return parts_; }
   /// Where each token of the batch stands in the results of the parts, one after the other; undefined = in order.
   const Tensor& order() const { return order_; }
