@@ -115,7 +115,8 @@ class FeedForward : public Module {
   /// Whether it draws random numbers now.
   bool drops() const { return dropout_.active(); }
 
-  Linear inner, outer;  ///< as public as the weights of attention
+  Linear inner;  ///< to the hidden width
+  Linear outer;  ///< and back
 
  private:
   Dropout dropout_;
