@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "bough/core/errors.h"
+#include "bough/core/json.h"
 #include "bough/core/parallel.h"
 #include "bough/graph/draw.h"
 #include "bough/graph/graph_generator.h"

@@ -42,8 +42,10 @@ std::string kind_of(const json& graph) { return graph.value("kind", "?") + in_br
 
 /// "bpt-k4", "union(bpt-k4+window-width8)".
 std::string name_of(const json& graph) {
-  const std::string plain = runner::describe_setting("graph", graph);
-  if (!plain.empty()) return plain;
+  if (parts_of(graph).empty()) {
+    const std::string plain = runner::describe_setting("graph", graph);
+    if (!plain.empty()) return plain;
+  }
   json scalars = graph;
   for (const auto& [key, value] : graph.items()) {
     if (value.is_structured()) scalars.erase(key);
