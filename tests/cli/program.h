@@ -16,7 +16,7 @@ struct ProgramOptions {
   std::vector<std::pair<std::string, std::string>> environment = {};  ///< added to the test's own
   std::string output_file = {};                                       ///< stdout goes there instead of into the result
   std::string input_file = "/dev/null";                               ///< stdin comes from there
-  std::string working_folder = "";                                    ///< other than the test's own
+  std::string working_folder = {};                                    ///< other than the test's own
 };
 
 /// Runs the command line `bough` of this build to its end. BOUGH_THREADS is unset unless given.
