@@ -10,14 +10,13 @@
 #include <set>
 
 #include "bough/core/errors.h"
+#include "bough/graph/graph_generator.h"
 #include "tools/report/points.h"
 
 namespace bough::report {
 namespace {
 
 using nlohmann::json;
-
-constexpr double same_degree = 1.25;  // degrees whose ratio is below count as about the same
 
 struct Comparison {
   const Point* one;
