@@ -18,7 +18,7 @@ namespace bough {
 Graph batch(std::span<const Graph> graphs);
 inline Graph batch(std::initializer_list<Graph> graphs) { return batch(std::span(graphs.begin(), graphs.size())); }
 
-/// Attention graphs side by side, whoever made them: one sequence for each of theirs, in order, with its own root and
+/// Attention graphs side by side, of any origin: one sequence for each of theirs, in order, with its own root and
 /// read-out; positions (AttentionGraph::covers) count through the batch. build_batch does the same with the graphs of a
 /// generator. A handful of allocations whatever the number of graphs. O(nodes + edges).
 /// GraphError without graphs, for too many nodes or edges, or unless all are alike in being causal and bipartite, in
