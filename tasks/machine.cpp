@@ -1,9 +1,15 @@
 #include "tasks/machine.h"
 
+#include <fmt/format.h>
+#include <oneapi/tbb/version.h>
+#include <unistd.h>
+#include <zlib.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 #include <thread>
 
@@ -21,7 +27,44 @@ std::string processor_name() {
   return "unknown";
 }
 
+double seconds_of_ticks(double ticks) { return ticks / static_cast<double>(::sysconf(_SC_CLK_TCK)); }
+
+/// Ticks of a process and of those that it has started, whether they have ended or not.
+double ticks_of_tree(pid_t process) {
+  namespace fs = std::filesystem;
+  const fs::path place = fs::path("/proc") / std::to_string(process);
+  std::ifstream file(place / "stat");
+  std::string line;
+  if (!std::getline(file, line)) return 0;
+  // The name, the second field, may hold anything; user, system and those of children that have ended are the 14th to
+  // 17th.
+  std::istringstream fields(line.substr(std::min(line.size(), line.rfind(')') + 1)));
+  std::string skipped;
+  for (int field = 3; field < 14; ++field) fields >> skipped;
+  double total = 0;
+  for (int field = 14; field <= 17; ++field) {
+    double ticks = 0;
+    fields >> ticks;
+    total += ticks;
+  }
+  std::error_code error;
+  for (fs::directory_iterator thread(place / "task", error), end; !error && thread != end; thread.increment(error)) {
+    std::ifstream children(thread->path() / "children");
+    for (pid_t child = 0; children >> child;) total += ticks_of_tree(child);
+  }
+  return total;
+}
+
 }  // namespace
+
+nlohmann::json library_versions() {
+  return {{"oneTBB", TBB_runtime_version()},
+          {"Highway", BOUGH_HIGHWAY_VERSION},
+          {"fmt", fmt::format("{}.{}.{}", FMT_VERSION / 10000, FMT_VERSION / 100 % 100, FMT_VERSION % 100)},
+          {"nlohmann-json", fmt::format("{}.{}.{}", NLOHMANN_JSON_VERSION_MAJOR, NLOHMANN_JSON_VERSION_MINOR,
+                                        NLOHMANN_JSON_VERSION_PATCH)},
+          {"zlib", zlibVersion()}};
+}
 
 nlohmann::json describe_host() {
   const BuildInformation build = build_information();
@@ -29,7 +72,9 @@ nlohmann::json describe_host() {
           {"cores", std::thread::hardware_concurrency()},
           {"threads", num_threads()},
           {"bough", build.version},
+          {"commit", build_commit},
           {"compiler", build.compiler},
+          {"libraries", library_versions()},
           {"build_type", build.build_type},
           {"instruction_set", build.instruction_set}};
 }
@@ -55,6 +100,20 @@ std::optional<ProcessorTime> processor_time() {
   }
   if (!known) return {};
   return total;
+}
+
+double MachineTime::other_share() const { return all_seconds > 0 ? other_seconds / all_seconds : 0; }
+
+std::optional<MachineTime> machine_time(pid_t own) {
+  std::ifstream file("/proc/stat");
+  std::string name;
+  // The time of guests is part of user and nice.
+  double user = 0, nice = 0, system = 0, idle = 0, waiting = 0, interrupts = 0, soft_interrupts = 0, stolen = 0;
+  if (!(file >> name >> user >> nice >> system >> idle >> waiting >> interrupts >> soft_interrupts >> stolen))
+    return {};
+  const double busy = user + nice + system + interrupts + soft_interrupts + stolen;
+  return MachineTime{.all_seconds = seconds_of_ticks(busy + idle + waiting),
+                     .other_seconds = seconds_of_ticks(busy - ticks_of_tree(own))};
 }
 
 std::optional<std::int64_t> available_memory() {

@@ -28,7 +28,8 @@ template <typename Wanted>
 std::vector<std::string> libraries_of(const Wanted& wanted) {
   std::vector<std::string> libraries;
   for (const GeneratorDescription& description : generators().list()) {
-    if (description.origin == "built in" || !wanted(description.name)) continue;
+    const bool in_a_library = description.origin != "built in" && description.origin != "this program";
+    if (!in_a_library || !wanted(description.name)) continue;
     if (std::ranges::find(libraries, description.origin) == libraries.end()) libraries.push_back(description.origin);
   }
   return libraries;
@@ -61,9 +62,10 @@ void load_recorded_plugins(const json& graph, const std::vector<std::string>& li
     // A name without a folder is one that the system looked up.
     const bool is_path = library.find('/') != std::string::npos;
     if (is_path && !std::filesystem::exists(library)) {
-      throw IoError("plug-in", fmt::format("the graph {} comes from the library '{}', which is not there; say where it "
-                                           "is with --plugin FILE",
-                                           json_excerpt(graph), library));
+      throw ConfigError("plug-in",
+                        fmt::format("the graph {} comes from the library '{}', which is not there; say where it "
+                                    "is with --plugin FILE (RunOptions::plugins)",
+                                    json_excerpt(graph), library));
     }
     load_plugin(library);
   }

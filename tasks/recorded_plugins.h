@@ -17,8 +17,8 @@ std::vector<std::string> loaded_plugins();
 /// Files of the libraries that the patterns of a graph specification come from, those of its parts included.
 std::vector<std::string> plugins_of(const nlohmann::json& graph);
 
-/// Loads them again, unless all patterns of the graph are there already. IoError naming the pattern, the library that
-/// is missing and the option that gives it.
+/// Loads them again, unless all patterns of the graph are there already. ConfigError naming the pattern, the library
+/// that is missing and the option that gives it.
 void load_recorded_plugins(const nlohmann::json& graph, const std::vector<std::string>& libraries);
 
 }  // namespace bough::tasks

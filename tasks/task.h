@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -21,6 +22,9 @@ struct Metric {
   std::string name;   ///< "bpc"
   std::string label;  ///< "bits per character"
   bool lower_is_better = true;
+  /// A value that only a model has that has learned less than nothing: far beyond what guessing gives. Runs that end
+  /// beyond it have diverged. NaN: there is none.
+  double hopeless = std::numeric_limits<double>::quiet_NaN();
 };
 
 /// A value of the metric that is known without a model, shown as a line beside the results.
@@ -49,13 +53,13 @@ enum class Split { valid, test };
 /// Tensors of one micro-batch: what the model reads and what it should predict.
 using Batch = std::vector<Tensor>;
 
-/// Where a step stands in the course of training; steps count from 1.
+/// Where a micro-batch stands in the course of training; steps count from 1, the parts of a step from 0.
 struct StepPosition {
-  std::int64_t step = 1, steps = 1;
+  std::int64_t step = 1, steps = 1, part = 0;
 };
 
 /// One model with its data: what the training loop (tasks/training) trains. Everything is a function of the
-/// configuration and the number of the step, bit for bit and for any number of threads.
+/// configuration, the number of the step and state(), bit for bit and for any number of threads.
 class TrainingRun {
  public:
   virtual ~TrainingRun() = default;
@@ -69,7 +73,7 @@ class TrainingRun {
   /// A micro-batch of a step, on the device of the run; part 0 .. train.gradient_accumulation - 1. All parts of a step
   /// together are what the step has without gradient accumulation. Shapes must not change if steps are captured.
   virtual Batch batch(std::int64_t step, std::int64_t part) = 0;
-  /// The mean loss of a batch, one element.
+  /// The mean loss of a batch, one element. Called once for each part of each step, in order.
   virtual Tensor loss(const Batch& batch, StepPosition at) = 0;
   /// What that mean was taken over (targets, sequences), in the same unit for all batches.
   virtual double count(const Batch& batch) const = 0;
@@ -78,6 +82,11 @@ class TrainingRun {
 
   /// Metrics by name, the task's metric() among them.
   virtual nlohmann::json evaluate(Split split) = 0;
+  /// What the next step depends on beside the parameters, such as states that a model remembers of the text before.
+  virtual nn::Module::NamedTensors state() const { return {}; }
+  /// Tensors that state() gave after so many steps, of a run with the same configuration, on any device. IoError if
+  /// they are not such.
+  virtual void load_state(const nn::Module::NamedTensors& /*state*/) {}
   /// What checkpoints must hold beside the parameters, for programs that use the model.
   virtual std::map<std::string, std::string> notes() const { return {}; }
 };
@@ -89,6 +98,8 @@ struct RunSettings {
   /// Where relative paths of data files are looked up, in this order.
   std::vector<std::string> data_folders = {};
   Device device = Device::cpu();
+  /// Checkpoint from which the run will go on, whose notes a task may read; empty: it begins.
+  std::string checkpoint = {};
 };
 
 /// One kind that an object in JSON may be, and the keys that it then has.

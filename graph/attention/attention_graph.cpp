@@ -7,10 +7,13 @@
 #include <string_view>
 
 #include "bough/core/errors.h"
+#include "bough/core/parallel.h"
 #include "graph/attention/assembly.h"
 
 namespace bough {
 namespace {
+
+constexpr std::int64_t checked_rows = 4096;  // a row of ten edges takes some 10 ns to check
 
 [[noreturn]] void refuse(const std::string& message) { throw GraphError("attention graph", message); }
 
@@ -28,21 +31,67 @@ void require_ids(std::string_view what, const std::vector<std::int32_t>& ids, st
 }
 
 void require_edges(const AttentionGraph& nodes, const Graph& graph) {
-  if (graph.num_src() != nodes.graph.num_src() || graph.num_dst() != nodes.graph.num_dst() ||
-      graph.num_edge_types() != nodes.graph.num_edge_types()) {
-    refuse("head groups and stages must have the nodes and relations of the graph");
-  }
   if (graph.num_edges() > 0 && graph.edge_types().empty()) refuse("edges need relation ids as edge types");
   const CscView rows = graph.csc(EdgeIds::implied);
   if (!rows.in_edge_order) refuse("edges must be sorted by destination, then source");
   const CausalOrder order(nodes, graph.is_bipartite());
-  for (std::int64_t node = 0; node < rows.num_rows(); ++node) {
-    const auto first = static_cast<std::size_t>(rows.offsets[static_cast<std::size_t>(node)]);
-    const auto sources = rows.indices.subspan(first, static_cast<std::size_t>(rows.degree(node)));
-    if (std::ranges::adjacent_find(sources) != sources.end()) {
-      refuse(fmt::format("the edge from node {} to node {} occurs twice", *std::ranges::adjacent_find(sources), node));
+  parallel_chunks(rows.num_rows(), checked_rows, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t node = begin; node < end; ++node) {
+      const auto first = static_cast<std::size_t>(rows.offsets[static_cast<std::size_t>(node)]);
+      const auto sources = rows.indices.subspan(first, static_cast<std::size_t>(rows.degree(node)));
+      if (const auto twice = std::ranges::adjacent_find(sources); twice != sources.end()) {
+        refuse(fmt::format("the edge from node {} to node {} occurs twice", *twice, node));
+      }
+      if (nodes.causal) order.require(static_cast<std::int32_t>(node), sources);
     }
-    if (nodes.causal) order.require(static_cast<std::int32_t>(node), sources);
+  });
+}
+
+void require_same_nodes(const Graph& part, const Graph& whole) {
+  if (part.num_src() != whole.num_src() || part.num_dst() != whole.num_dst() ||
+      part.num_edge_types() != whole.num_edge_types()) {
+    refuse("head groups and stages must have the nodes and relations of the graph");
+  }
+}
+
+void require_tokens(const AttentionGraph& nodes) {
+  require_ids("tokens", nodes.tokens, nodes.graph.num_dst());
+  std::vector<bool> seen(static_cast<std::size_t>(nodes.graph.num_dst()));
+  for (const std::int32_t token : nodes.tokens) {
+    if (seen[static_cast<std::size_t>(token)]) refuse(fmt::format("tokens contains node {} twice", token));
+    seen[static_cast<std::size_t>(token)] = true;
+  }
+}
+
+void require_covers(const AttentionGraph& nodes) {
+  const auto require = [&](const TokenRange& range) {
+    if (range.begin < 0 || range.begin > range.end || range.end > nodes.num_tokens()) {
+      refuse(fmt::format("a node covers tokens {} to {} of {}", range.begin, range.end - 1, nodes.num_tokens()));
+    }
+  };
+  std::ranges::for_each(nodes.covers, require);
+  for (std::size_t i = 0; i < nodes.source_kinds.size(); ++i) {
+    if (nodes.source_kinds[i] != NodeKind::token) continue;  // others lie outside the sequence
+    require(nodes.source_covers[i]);
+    if (nodes.source_covers[i].begin == nodes.source_covers[i].end) refuse("a source that is a token covers none");
+  }
+}
+
+void require_sequences(const AttentionGraph& nodes) {
+  if (nodes.sequences.empty()) refuse("sequences is empty; a single graph has one");
+  const auto require = [](std::string_view what, std::int64_t begin, std::int64_t end, std::int64_t count) {
+    if (begin < 0 || begin > end || end > count) {
+      refuse(fmt::format("a sequence has {} {} to {} of {}", what, begin, end - 1, count));
+    }
+  };
+  for (const Sequence& sequence : nodes.sequences) {
+    require("nodes", sequence.node_begin, sequence.node_end, nodes.graph.num_dst());
+    require("sources", sequence.source_begin, sequence.source_end, nodes.graph.num_src());
+    require("tokens", sequence.token_begin, sequence.token_end, nodes.num_tokens());
+    require("read-out nodes", sequence.readout_begin, sequence.readout_end, std::ssize(nodes.readout));
+    if (sequence.root < -1 || sequence.root >= nodes.graph.num_dst()) {
+      refuse(fmt::format("the root of a sequence is node {} of {}", sequence.root, nodes.graph.num_dst()));
+    }
   }
 }
 
@@ -85,6 +134,7 @@ void record_form(const AttentionGraph& graph) {
 double attention_degree(const AttentionGraph& graph) {
   if (graph.tokens.empty()) return 0;
   const auto in_edges_of_tokens = [&](const Graph& edges) {
+    require_ids("tokens", graph.tokens, edges.num_dst());
     const std::span<const std::int64_t> offsets = edges.csc(EdgeIds::implied).offsets;
     std::int64_t sum = 0;
     for (const std::int32_t token : graph.tokens) {
@@ -99,7 +149,7 @@ double attention_degree(const AttentionGraph& graph) {
   return sum / tokens / static_cast<double>(graph.head_groups.size());
 }
 
-void AttentionGraph::validate() const {
+void AttentionGraph::validate_nodes() const {
   const AttentionGraph& nodes = *this;
   const std::int64_t count = nodes.graph.num_dst();
   const bool bipartite = nodes.graph.is_bipartite();
@@ -109,18 +159,20 @@ void AttentionGraph::validate() const {
   require_size("source_kinds", nodes.source_kinds.size(), bipartite ? nodes.graph.num_src() : 0, "separate sources");
   require_size("source_covers", nodes.source_covers.size(), bipartite ? nodes.graph.num_src() : 0, "separate sources");
   require_size("relations", nodes.relations.size(), nodes.graph.num_edge_types(), "relations");
-  require_ids("tokens", nodes.tokens, count);
+  require_tokens(nodes);
   require_ids("readout", nodes.readout, count);
   if (nodes.root < -1 || nodes.root >= count) refuse(fmt::format("the root is node {} of {}", nodes.root, count));
-  for (const TokenRange& range : nodes.covers) {
-    if (range.begin < 0 || range.begin > range.end || range.end > nodes.num_tokens()) {
-      refuse(fmt::format("a node covers tokens {} to {} of {}", range.begin, range.end - 1, nodes.num_tokens()));
-    }
-  }
-  if (nodes.sequences.empty()) refuse("sequences is empty; a single graph has one");
-  require_edges(nodes, nodes.graph);
-  for (const Graph& group : nodes.head_groups) require_edges(nodes, group);
-  for (const Graph& stage : nodes.stages) require_edges(nodes, stage);
+  require_covers(nodes);
+  require_sequences(nodes);
+  for (const Graph& group : nodes.head_groups) require_same_nodes(group, nodes.graph);
+  for (const Graph& stage : nodes.stages) require_same_nodes(stage, nodes.graph);
+}
+
+void AttentionGraph::validate() const {
+  validate_nodes();
+  require_edges(*this, graph);
+  for (const Graph& group : head_groups) require_edges(*this, group);
+  for (const Graph& stage : stages) require_edges(*this, stage);
 }
 
 std::string to_string(const AttentionGraph& graph) {

@@ -49,7 +49,10 @@ std::int32_t AttentionGraphBuilder::add_node(NodeKind kind, std::int32_t level, 
 }
 
 std::int32_t AttentionGraphBuilder::add_span(std::int32_t level, std::int64_t first_token, std::int64_t end_token) {
-  if (first_token < 0 || end_token > length_ || first_token >= end_token) {
+  if (first_token == end_token) {
+    throw GraphError(where, fmt::format("a span of tokens {0} to {0}, the end not included, is empty", first_token));
+  }
+  if (first_token < 0 || end_token > length_ || first_token > end_token) {
     throw GraphError(where, fmt::format("a span of tokens {} to {} does not fit a sequence of {}", first_token,
                                         end_token - 1, length_));
   }

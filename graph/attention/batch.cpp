@@ -153,7 +153,7 @@ AttentionGraph build_batch(const GraphGenerator& generator, std::span<const Buil
   for (const BuildOptions& one : options) {
     const auto [entry, added] =
         graphs.try_emplace({one.length, one.causal, one.sentences, one.source_sentences, one.past});
-    if (added) entry->second = generator.build(one);
+    if (added) entry->second = build_checked(generator, one);
     sequences.push_back(&entry->second);
   }
   return joined("build_batch", sequences);
@@ -162,7 +162,10 @@ AttentionGraph build_batch(const GraphGenerator& generator, std::span<const Buil
 AttentionGraph batch(std::span<const AttentionGraph> graphs) {
   std::vector<const AttentionGraph*> parts;
   parts.reserve(graphs.size());
-  for (const AttentionGraph& graph : graphs) parts.push_back(&graph);
+  for (const AttentionGraph& graph : graphs) {
+    graph.validate_nodes();
+    parts.push_back(&graph);
+  }
   return joined("batch", parts);
 }
 

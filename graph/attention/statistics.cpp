@@ -131,6 +131,7 @@ class Walk {
 
 TokenDistances token_distances(const AttentionGraph& graph, std::int64_t work) {
   TokenDistances result;
+  graph.validate_nodes();
   if (graph.tokens.empty()) return result;
   Walk walk(graph);
   const std::int64_t batches = (graph.num_tokens() + batch_size - 1) / batch_size;
@@ -146,6 +147,7 @@ TokenDistances token_distances(const AttentionGraph& graph, std::int64_t work) {
 
 DegreeRange token_degrees(const AttentionGraph& graph) {
   DegreeRange range;
+  graph.validate_nodes();
   if (graph.tokens.empty()) return range;
   const CscView rows = graph.graph.csc(EdgeIds::implied);
   range.least = std::numeric_limits<std::int64_t>::max();

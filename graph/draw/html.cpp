@@ -59,9 +59,10 @@ std::string draw_html(const AttentionGraph& graph, const DrawOptions& options) {
   }
   const Layout layout = lay_out(graph);
   const Picture picture(layout);
-  const std::string summary = fmt::format(
-      "{} nodes, {} edges, {} relations; a token attends to {:.4g} nodes on average{}.", graph.kinds.size(),
-      graph.graph.num_edges(), graph.num_relations(), attention_degree(graph), graph.causal ? "; causal" : "");
+  const std::string summary =
+      fmt::format("{} nodes, {} edges, {} relation{}; a token attends to {:.4g} nodes on average{}.",
+                  graph.kinds.size(), graph.graph.num_edges(), graph.num_relations(),
+                  graph.num_relations() == 1 ? "" : "s", attention_degree(graph), graph.causal ? "; causal" : "");
   return fill_page(page_html, {{"@TITLE@", escape_xml(title_of(graph, options))},
                                {"@SUMMARY@", escape_xml(summary)},
                                {"@STYLE@", std::string(page_css)},

@@ -73,6 +73,7 @@ std::string describe(NodeKind kind, TokenRange covers, std::int32_t level, std::
 }  // namespace
 
 Layout lay_out(const AttentionGraph& graph) {
+  graph.validate_nodes();
   Layout layout;
   const auto num_tokens = static_cast<double>(graph.num_tokens());
   layout.nodes = boxes_of(graph.covers, graph.kinds, num_tokens);

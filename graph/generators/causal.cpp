@@ -4,6 +4,7 @@
 #include "bough/core/errors.h"
 #include "bough/graph/combinators.h"
 #include "graph/attention/assembly.h"
+#include "graph/generators/checked_generator.h"
 #include "graph/generators/patterns.h"
 
 namespace bough {
@@ -64,7 +65,7 @@ std::unique_ptr<GraphGenerator> restrict_to_past(std::shared_ptr<const GraphGene
 
 void add_causal(GeneratorRegistry& registry) {
   registry.add(Causal::description(), [](const Settings& settings, const GeneratorRegistry& members) {
-    return restrict_to_past(members.make(settings.json("of")));
+    return restrict_to_past(make_member(members, settings.json("of"), "of"));
   });
 }
 

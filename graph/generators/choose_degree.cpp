@@ -10,6 +10,8 @@
 #include "bough/core/errors.h"
 #include "bough/core/json.h"
 #include "bough/graph/graph_generator.h"
+#include "graph/generators/own_degree.h"
+#include "graph/generators/unreachable_degree.h"
 
 namespace bough {
 namespace {
@@ -169,9 +171,36 @@ double read_wanted(const std::string& kind, const json& value) {
   throw ConfigError(kind, fmt::format("degree must be a number above 0, not {}", json_excerpt(value)));
 }
 
-bool has_parameter(const GeneratorDescription& description, const std::string& name) {
-  return std::ranges::find(description.parameters.parameters(), name, &Parameter::name) !=
-         description.parameters.parameters().end();
+const Parameter* find_parameter(const GeneratorDescription& description, const std::string& name) {
+  const auto found = std::ranges::find(description.parameters.parameters(), name, &Parameter::name);
+  return found == description.parameters.parameters().end() ? nullptr : &*found;
+}
+
+/// What is known of the pattern of a specification that has a "degree".
+std::optional<GeneratorDescription> pattern_with_degree(const json& specification, const GeneratorRegistry& registry) {
+  if (!specification.is_object() || !specification.contains("degree")) return {};
+  const auto kind = specification.find("kind");
+  if (kind == specification.end() || !kind->is_string()) return {};
+  return registry.describe(kind->get<std::string>());
+}
+
+/// Gives the parameter the value that comes nearest to choice.wanted. `given` is all the rest of the specification, and
+/// choice.parameters says what of it has been chosen already.
+json solve(const json& given, const Parameter& parameter, DegreeChoice& choice, const BuildOptions& options,
+           const GeneratorRegistry& registry) {
+  DegreeSearch search(given, parameter, options, registry);
+  const std::int64_t index = search.nearest(choice.wanted);
+  choice.degree = search.degree(index);
+  if (!(std::max(choice.degree / choice.wanted, choice.wanted / choice.degree) <= same_degree)) {
+    throw UnreachableDegree(given.at("kind").get<std::string>(),
+                            fmt::format("degree {:.4g} cannot be reached for {} tokens{}: {}{}; the nearest: {}",
+                                        choice.wanted, options.length, options.causal ? ", causal" : "",
+                                        choice.parameters.empty() ? "" : "with " + choice.parameters,
+                                        search.describe_range(index), search.describe_neighbours(choice.wanted)));
+  }
+  json solved = search.specification(index);
+  choice.parameters += fmt::format("{} {}", parameter.name, solved[parameter.name].dump());
+  return solved;
 }
 
 [[noreturn]] void refuse_pattern(const std::string& kind, const GeneratorRegistry& registry) {
@@ -195,13 +224,12 @@ std::string to_string(const DegreeChoice& choice) {
 
 std::optional<DegreeChoice> choose_degree(json& specification, const BuildOptions& options,
                                           const GeneratorRegistry& registry) {
-  if (!specification.is_object() || !specification.contains("degree")) return {};
-  const auto kind = specification.find("kind");
-  if (kind == specification.end() || !kind->is_string()) return {};
-  const GeneratorDescription description = registry.describe(kind->get<std::string>());
+  const std::optional<GeneratorDescription> known = pattern_with_degree(specification, registry);
+  if (!known) return {};
+  const GeneratorDescription& description = *known;
   const DegreeRule& rule = description.degree;
   const bool reads_json_itself = description.parameters.parameters().empty() && description.summary.empty();
-  if (has_parameter(description, "degree") || reads_json_itself) return {};
+  if (find_parameter(description, "degree") != nullptr || reads_json_itself) return {};
   if (rule.parameter.empty()) refuse_pattern(description.name, registry);
 
   const double wanted = read_wanted(description.name, specification["degree"]);
@@ -217,19 +245,18 @@ std::optional<DegreeChoice> choose_degree(json& specification, const BuildOption
     given[rule.companion] = rule.companion_value(options.length);
     choice.parameters = fmt::format("{} {}, ", rule.companion, given[rule.companion].dump());
   }
-  const Parameter parameter = *std::ranges::find(description.parameters.parameters(), rule.parameter, &Parameter::name);
-  DegreeSearch search(given, parameter, options, registry);
-  const std::int64_t index = search.nearest(wanted);
-  choice.degree = search.degree(index);
-  if (!(std::max(choice.degree / wanted, wanted / choice.degree) <= same_degree)) {
-    throw ConfigError(
-        description.name,
-        fmt::format("degree {:.4g} cannot be reached for {} tokens{}: {}{}; the nearest: {}", wanted, options.length,
-                    options.causal ? ", causal" : "", choice.parameters.empty() ? "" : "with " + choice.parameters,
-                    search.describe_range(index), search.describe_neighbours(wanted)));
-  }
-  specification = search.specification(index);
-  choice.parameters += fmt::format("{} {}", rule.parameter, specification[rule.parameter].dump());
+  specification = solve(given, *find_parameter(description, rule.parameter), choice, options, registry);
+  return choice;
+}
+
+std::optional<DegreeChoice> choose_own_degree(json& specification, const BuildOptions& options,
+                                              const GeneratorRegistry& registry) {
+  const std::optional<GeneratorDescription> known = pattern_with_degree(specification, registry);
+  const Parameter* own = known ? find_parameter(*known, "degree") : nullptr;
+  if (own == nullptr || own->type != ParameterType::integer) return {};
+  DegreeChoice choice{
+      .wanted = read_wanted(known->name, specification["degree"]), .parameters = "its own ", .degree = 0};
+  specification = solve(specification, *own, choice, options, registry);
   return choice;
 }
 

@@ -1,5 +1,8 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <vector>
+
 #include "bough/core/errors.h"
 #include "bough/graph/io.h"
 #include "graph/generators/patterns.h"
@@ -47,8 +50,7 @@ class FromFile final : public GraphGenerator {
       throw GraphError("file",
                        fmt::format("the graph in '{}' is for {} tokens, not for {}", path_, tokens_, options.length));
     }
-    // What other nodes stand for is not in the file; that they may know everything is the safe assumption.
-    for (std::int64_t node = tokens_; node < graph_.num_nodes(); ++node) builder.add_global();
+    add_other_nodes(builder);
     const bool typed = !graph_.edge_types().empty();
     builder.add_relations(num_relations(options.length),
                           [](std::int64_t id) { return fmt::format("relation({})", id); });
@@ -70,6 +72,42 @@ class FromFile final : public GraphGenerator {
   std::optional<std::int64_t> fixed_length() const override { return tokens_; }
 
  private:
+  /// What the nodes after the tokens stand for is not in the file. In a causal graph it follows from the edges: a node
+  /// knows what its sources know, and a token what lies up to itself.
+  void add_other_nodes(AttentionGraphBuilder& builder) const {
+    if (!builder.causal()) {
+      for (std::int64_t node = tokens_; node < graph_.num_nodes(); ++node) builder.add_global();
+      return;
+    }
+    const std::vector<std::int32_t> last = reached_from(false), first = reached_from(true);
+    for (auto node = static_cast<std::size_t>(tokens_); node < last.size(); ++node) {
+      // A node that hears of no token counts as one that knows the first.
+      builder.add_span(1, std::max(0, first[node]), std::max(0, last[node]) + 1);
+    }
+  }
+
+  /// Of each node: the first or the last token from which edges lead to it through nodes that are no tokens; -1: none.
+  std::vector<std::int32_t> reached_from(bool first) const {
+    std::vector<std::int32_t> token_of(static_cast<std::size_t>(graph_.num_nodes()), -1);
+    std::vector<std::int32_t> pending;
+    const CsrView out = graph_.csr();
+    for (std::int32_t i = 0; i < tokens_; ++i) {
+      const auto token = static_cast<std::int32_t>(first ? i : tokens_ - 1 - i);
+      for (pending = {token}; !pending.empty();) {
+        const auto row = static_cast<std::size_t>(pending.back());
+        pending.pop_back();
+        for (auto e = static_cast<std::size_t>(out.offsets[row]); e < static_cast<std::size_t>(out.offsets[row + 1]);
+             ++e) {
+          const std::int32_t node = out.indices[e];
+          if (node < tokens_ || token_of[static_cast<std::size_t>(node)] >= 0) continue;
+          token_of[static_cast<std::size_t>(node)] = token;
+          pending.push_back(node);
+        }
+      }
+    }
+    return token_of;
+  }
+
   std::string path_;
   Graph graph_;
   std::int64_t tokens_;

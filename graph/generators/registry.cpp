@@ -2,14 +2,17 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <string_view>
 #include <utility>
 
 #include "bough/core/errors.h"
 #include "bough/core/json.h"
 #include "bough/graph/graph_generator.h"
+#include "graph/generators/checked_generator.h"
 #include "graph/generators/patterns.h"
 #include "src/core/nearest_name.h"
 
@@ -19,6 +22,36 @@ using nlohmann::json;
 
 namespace {
 
+const Parameter* parameter_called(const ParameterTable& table, const std::string& name) {
+  const auto found = std::ranges::find(table.parameters(), name, &Parameter::name);
+  return found == table.parameters().end() ? nullptr : &*found;
+}
+
+/// Names stand in JSON, in file names of results and in lists on the command line (window:width=4,bpt).
+void require_name(const std::string& name) {
+  if (name.empty()) throw ConfigError("generators", "a generator needs a name");
+  const auto allowed = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == '-' || c == '.'; };
+  if (std::ranges::all_of(name, allowed) && name.front() != '.' && name.front() != '-') return;
+  throw ConfigError("generators",
+                    fmt::format("a generator cannot be called {}; a name has letters, digits, '_', '-' and '.', and "
+                                "begins with a letter, a digit or '_'",
+                                json_excerpt(json(name))));
+}
+
+/// Keys that every graph has, so that `bough graph` would never show a parameter of this name to the pattern. The
+/// length of "memory" is older than this rule.
+void require_parameter_names(const GeneratorDescription& description) {
+  if (description.name == "memory" && description.origin == "built in") return;
+  for (const Parameter& parameter : description.parameters.parameters()) {
+    for (const std::string_view taken : {"kind", "length", "causal"}) {
+      if (parameter.name != taken) continue;
+      throw ConfigError("generators", fmt::format("'{}' cannot have a parameter called '{}': every graph has this key; "
+                                                  "choose another name",
+                                                  description.name, taken));
+    }
+  }
+}
+
 /// What the search for a degree relies on.
 void require_degree_rule(const GeneratorDescription& description) {
   const DegreeRule& rule = description.degree;
@@ -27,10 +60,7 @@ void require_degree_rule(const GeneratorDescription& description) {
     throw ConfigError("generators", fmt::format("the degree of '{}' cannot follow from '{}': {}", description.name,
                                                 rule.parameter, reason));
   };
-  const auto find = [&](const std::string& name) {
-    const auto found = std::ranges::find(description.parameters.parameters(), name, &Parameter::name);
-    return found == description.parameters.parameters().end() ? nullptr : &*found;
-  };
+  const auto find = [&](const std::string& name) { return parameter_called(description.parameters, name); };
   const Parameter* parameter = find(rule.parameter);
   if (find("degree") != nullptr) refuse("it has a parameter called degree");
   if (parameter == nullptr) return refuse("there is no such parameter");
@@ -43,6 +73,36 @@ void require_degree_rule(const GeneratorDescription& description) {
   if (find(rule.companion) == nullptr || !rule.companion_value) {
     refuse(fmt::format("its companion '{}' must be a parameter and have a value for each length", rule.companion));
   }
+}
+
+/// The parameters of a pattern and the key "degree" where it has one, so that messages about keys name it.
+ParameterTable with_degree(const GeneratorDescription& description) {
+  if (description.degree.parameter.empty()) return description.parameters;
+  std::vector<Parameter> parameters = description.parameters.parameters();
+  parameters.push_back(number_parameter("degree", "the attention degree to have"));
+  return ParameterTable(std::move(parameters));
+}
+
+/// Length and causality belong to the whole graph; the pattern in an experiment or within another has none.
+void refuse_graph_keys(const std::string& name, const ParameterTable& table, const json& parameters) {
+  if (!parameters.is_object()) return;
+  for (const std::string key : {"length", "causal"}) {
+    if (!parameters.contains(key) || parameter_called(table, key) != nullptr) continue;
+    throw ConfigError(name, fmt::format("\"{}\" is no parameter of a pattern but belongs to the whole graph; in an "
+                                        "experiment {}",
+                                        key,
+                                        key == "length" ? "task.length says how many tokens there are"
+                                                        : "the task says whether graphs are causal"));
+  }
+}
+
+/// A pattern within another may be written as its name alone, as a graph may.
+json with_named_members(const ParameterTable& table, const json& parameters) {
+  const Parameter* member = parameter_called(table, "of");
+  if (!parameters.is_object() || member == nullptr || member->type != ParameterType::object) return parameters;
+  json result = parameters;
+  if (const auto of = result.find("of"); of != result.end() && of->is_string()) *of = {{"kind", *of}};
+  return result;
 }
 
 }  // namespace
@@ -103,10 +163,11 @@ void GeneratorRegistry::insert(std::vector<std::shared_ptr<const Entry>>& entrie
 }
 
 void GeneratorRegistry::add_entry(GeneratorDescription description, RegistryFactory factory) {
-  if (description.name.empty()) throw ConfigError("generators", "a generator needs a name");
+  require_name(description.name);
   if (!factory) throw ConfigError("generators", fmt::format("the generator '{}' has no factory", description.name));
   const std::lock_guard lock(mutex_);
   description.origin = origin_;
+  require_parameter_names(description);
   insert(entries_, std::make_shared<const Entry>(Entry{std::move(description), std::move(factory)}));
 }
 
@@ -119,9 +180,10 @@ void GeneratorRegistry::add_plain(GeneratorDescription description, GeneratorFac
 void GeneratorRegistry::add_checked(GeneratorDescription description, CombinatorFactory factory) {
   require_degree_rule(description);
   if (!factory) return add_entry(std::move(description), {});
-  auto make = [name = description.name, table = description.parameters, checked = std::move(factory)](
+  auto make = [name = description.name, table = with_degree(description), checked = std::move(factory)](
                   const json& parameters, const GeneratorRegistry& registry) {
-    return checked(table.read(name, parameters), registry);
+    refuse_graph_keys(name, table, parameters);
+    return checked(table.read(name, with_named_members(table, parameters)), registry);
   };
   add_entry(std::move(description), std::move(make));
 }
@@ -151,17 +213,12 @@ std::unique_ptr<GraphGenerator> GeneratorRegistry::make(const std::string& name,
                                         solved));
   }
   const auto kind = parameters.is_object() ? parameters.find("kind") : parameters.end();
-  std::unique_ptr<GraphGenerator> generator;
+  json own = parameters;
   if (parameters.is_object() && kind != parameters.end()) {
     if (*kind != name) throw ConfigError(name, fmt::format("kind is {}, not \"{}\"", json_excerpt(*kind), name));
-    json rest = parameters;
-    rest.erase("kind");
-    generator = entry->make(rest, *this);
-  } else {
-    generator = entry->make(parameters, *this);
+    own.erase("kind");
   }
-  if (generator == nullptr) throw ConfigError(name, "its factory returned nothing");
-  return generator;
+  return checked_generator(make_named(entry->description, [&] { return entry->make(own, *this); }), entry->description);
 }
 
 std::unique_ptr<GraphGenerator> GeneratorRegistry::make(const json& specification) const {
@@ -224,6 +281,7 @@ GeneratorRegistry& generators() {
     add_causal(built_in);
     add_remap(built_in);
     add_union(built_in);
+    built_in.set_origin("this program");  // whose own code adds the next ones
     return built_in;
   }();
   return registry;

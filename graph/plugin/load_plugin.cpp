@@ -9,6 +9,7 @@
 
 #include "bough/core/errors.h"
 #include "bough/graph/plugin.h"
+#include "graph/plugin/library_file.h"
 
 namespace bough {
 namespace {
@@ -24,19 +25,35 @@ std::string last_error() {
 /// The name to load: absolute for a file that is there, as given for the system to look up otherwise.
 std::string resolve(const std::filesystem::path& library) {
   std::error_code error;
-  if (std::filesystem::is_regular_file(library, error)) return std::filesystem::canonical(library).string();
+  if (std::filesystem::is_directory(library, error)) {
+    throw ConfigError("plug-in", fmt::format("'{}' is a folder, not a shared library", library.string()));
+  }
+  if (std::filesystem::exists(library, error)) return std::filesystem::canonical(library).string();
   const bool is_path = library.has_parent_path();
-  if (is_path || library.empty()) throw IoError("plug-in", fmt::format("there is no file '{}'", library.string()));
+  if (is_path || library.empty()) throw ConfigError("plug-in", fmt::format("there is no file '{}'", library.string()));
   return library.string();
 }
 
+/// dlerror names the file that it could not find: the library itself, or one that it depends on.
+bool was_not_found(const std::string& name, const std::string& message) {
+  return message.starts_with(name + ": cannot open shared object file: No such file");
+}
+
 RegisterFunction open_library(const std::string& name, const std::string& where) {
+  std::error_code error;
+  if (std::filesystem::exists(name, error)) {
+    if (const std::string problem = library_file_problem(name); !problem.empty()) throw ConfigError(where, problem);
+  }
   // All symbols are looked up now: a library built against other headers fails here, not in the middle of a run.
   std::unique_ptr<void, int (*)(void*)> handle(dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL), &dlclose);
   if (handle == nullptr) {
-    throw ConfigError(where, fmt::format("cannot be loaded: {}; if a symbol is missing, it was built against another "
-                                         "version of bough",
-                                         last_error()));
+    const std::string message = last_error();
+    if (was_not_found(name, message)) {
+      throw ConfigError("plug-in", fmt::format("there is no file '{}' here and no library of that name where the "
+                                               "system keeps them",
+                                               name));
+    }
+    throw ConfigError(where, explain_load_error(message));
   }
   void* symbol = dlsym(handle.get(), entry);
   if (symbol == nullptr) {

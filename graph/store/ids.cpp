@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "bough/core/errors.h"
+#include "bough/core/tensor.h"
 
 namespace bough {
 
@@ -44,6 +45,19 @@ IdArray::IdArray(std::span<const std::int64_t> ids) {
                                         bad - ids.begin(), std::numeric_limits<std::int32_t>::max()));
   }
   *this = IdArray(std::move(copy));
+}
+
+IdArray::IdArray(const Tensor& ids) {
+  if (ids.rank() != 1) {
+    throw ShapeError("ids", fmt::format("a tensor of ids needs one axis, this one is {}; reshape({{-1}}) flattens it",
+                                        to_string(ids.shape())));
+  }
+  if (!is_integer(ids.dtype())) {
+    throw TypeError("ids",
+                    fmt::format("a tensor of ids holds int32 or int64, not {}; cast() converts", name_of(ids.dtype())));
+  }
+  const Tensor here = ids.detach().to(Device::cpu());
+  *this = here.dtype() == DType::int32 ? IdArray(here.span<std::int32_t>()) : IdArray(here.span<std::int64_t>());
 }
 
 }  // namespace bough

@@ -2,6 +2,10 @@
 
 /// Everything a user of bough may include, in one header.
 
+#if __cplusplus < 202002L
+#error "bough needs C++20: compile with -std=c++20, which bough::bough of CMake and pkg-config bough ask for"
+#endif
+
 #include <nlohmann/json.hpp>
 
 #include "bough/autograd/autograd.h"
@@ -49,12 +53,14 @@
 #include "bough/nn/graph_transformer_decoder.h"
 #include "bough/nn/incremental_decoder.h"
 #include "bough/nn/init.h"
+#include "bough/nn/input_layer.h"
 #include "bough/nn/layer_schedule.h"
 #include "bough/nn/layers.h"
 #include "bough/nn/losses.h"
 #include "bough/nn/module.h"
 #include "bough/nn/optimizer.h"
 #include "bough/nn/options_json.h"
+#include "bough/nn/positions.h"
 #include "bough/nn/schedule.h"
 #include "bough/ops/activation.h"
 #include "bough/ops/arithmetic.h"
@@ -82,3 +88,4 @@
 #include "bough/tasks/generate.h"
 #include "bough/tasks/run_experiment.h"
 #include "bough/tasks/token_graph.h"
+#include "bough/tasks/vocabulary.h"

@@ -50,8 +50,9 @@ const Tensor& Mailbox::messages() const {
 const Tensor& Mailbox::messages(const std::string& name) const {
   const auto found = messages_.find(name);
   if (found == messages_.end()) {
-    throw GraphError("Mailbox", fmt::format("has no message '{}', there is: {}", name,
-                                            fmt::join(std::views::keys(messages_), ", ")));
+    throw GraphError("Mailbox", fmt::format("has no message '{}', there is: {}{}", name,
+                                            fmt::join(std::views::keys(messages_), ", "),
+                                            messages_.size() == 1 ? "; messages() without a name reads it" : ""));
   }
   return found->second;
 }

@@ -19,10 +19,18 @@ namespace {
 
 const char* kind_of(Target target) { return target == Target::edge ? "edge" : "node"; }
 
-/// A message by the name a built-in reduction asks for; one without a name serves every reduction.
+/// Messages as reductions read them: a function that returns one tensor makes the message "m".
+Fields named_messages(Fields messages) {
+  if (auto only = messages.extract(""); !only.empty()) {
+    only.key() = "m";
+    messages.insert(std::move(only));
+  }
+  return messages;
+}
+
+/// A message by the name a built-in reduction asks for.
 const Tensor& field(const Fields& messages, const std::string& name) {
   if (const auto found = messages.find(name); found != messages.end()) return found->second;
-  if (const auto unnamed = messages.find(""); unnamed != messages.end()) return unnamed->second;
   throw GraphError(
       "reduce", fmt::format("there is no message '{}', only: {}", name, fmt::join(std::views::keys(messages), ", ")));
 }
@@ -59,6 +67,11 @@ GraphError Frame::no_feature(Target target, const std::string& name) const {
   std::vector<std::string> known;  // naming a feature in order to assign to it makes an entry without a value
   for (const auto& [other, values] : columns(*this, target)) {
     if (values.defined()) known.push_back(other);
+  }
+  const Target other_target = target == Target::edge ? Target::destination : Target::edge;
+  if (has(other_target, name) || (target == Target::edge && has(Target::source, name))) {
+    return {"Frame", fmt::format("there is no {} feature '{}', but {} feature of that name", kind_of(target), name,
+                                 target == Target::edge ? "a node" : "an edge")};
   }
   if (known.empty()) {
     return {"Frame", fmt::format("there is no {} feature '{}', nor any other", kind_of(target), name)};
@@ -136,6 +149,30 @@ Operands operands_of(const Frame& frame, const mp::Selection& selection, const f
   return operands;
 }
 
+/// "node feature 'h' float32 [4, 3]".
+std::string described(Target target, const std::string& name, const Tensor& values) {
+  return fmt::format("{} feature '{}' {} {}", kind_of(target), name, name_of(values.dtype()),
+                     to_string(values.shape()));
+}
+
+/// compute(), a built-in message or what is made of it; an error about operands says which features they are.
+template <typename Compute>
+Tensor naming_features(const fn::Message& message, const Operands& operands, const Compute& compute) {
+  const auto with_names = [&](const Error& error) {
+    std::string text =
+        fmt::format("{}; lhs is {}", error.what(), described(message.lhs_target, message.lhs, operands.lhs));
+    if (operands.rhs.defined()) text += ", rhs is " + described(message.rhs_target, message.rhs, operands.rhs);
+    return text;
+  };
+  try {
+    return compute();
+  } catch (const ShapeError& error) {
+    throw ShapeError(with_names(error));
+  } catch (const TypeError& error) {
+    throw TypeError(with_names(error));
+  }
+}
+
 /// The edges of a selection in the order of its buckets.
 mp::Selection in_bucket_order(const mp::Selection& selection, const mp::DegreeBuckets& buckets) {
   return {buckets.graph, mp::picked_ids(selection.edge_ids, buckets.edge_ids), selection.receivers};
@@ -146,8 +183,10 @@ mp::Selection in_bucket_order(const mp::Selection& selection, const mp::DegreeBu
 Fields Frame::messages_of(const mp::Selection& selection, const MessageFunction& message) const {
   if (const fn::Message* built_in = message.built_in()) {
     const Operands operands = operands_of(*this, selection, *built_in);
-    return {{built_in->out, gsddmm(selection.graph, built_in->op, operands.lhs, operands.rhs,
-                                   {.lhs = built_in->lhs_target, .rhs = built_in->rhs_target})}};
+    return {{built_in->out, naming_features(*built_in, operands, [&] {
+               return gsddmm(selection.graph, built_in->op, operands.lhs, operands.rhs,
+                             {.lhs = built_in->lhs_target, .rhs = built_in->rhs_target});
+             })}};
   }
   Fields messages = message(EdgeBatch(*this, selection));
   mp::require_rows("message function", messages, selection.graph.num_edges(), "edges");
@@ -169,17 +208,19 @@ void Frame::pass(const mp::Selection& selection, const MessageFunction& message,
                  const std::string& out) {
   if (reduce.built_in() == nullptr) {  // messages are made in the order in which they are reduced
     const auto buckets = mp::degree_buckets(selection.graph);
-    const Fields messages = messages_of(in_bucket_order(selection, *buckets), message);
+    const Fields messages = named_messages(messages_of(in_bucket_order(selection, *buckets), message));
     write(Target::destination, selection.receivers,
           mp::reduce_by_degree(*this, *buckets, selection.receivers, messages, reduce), out);
   } else if (message.built_in() == nullptr) {
-    write(Target::destination, selection.receivers, reduced(selection, messages_of(selection, message), reduce), out);
+    const Fields messages = named_messages(messages_of(selection, message));
+    write(Target::destination, selection.receivers, reduced(selection, messages, reduce), out);
   } else {
     require_same_name(*message.built_in(), *reduce.built_in());
     const Operands operands = operands_of(*this, selection, *message.built_in());
-    const Tensor result =
-        gspmm(selection.graph, message.built_in()->op, reduce.built_in()->op, operands.lhs, operands.rhs,
-              {.lhs = message.built_in()->lhs_target, .rhs = message.built_in()->rhs_target});
+    const Tensor result = naming_features(*message.built_in(), operands, [&] {
+      return gspmm(selection.graph, message.built_in()->op, reduce.built_in()->op, operands.lhs, operands.rhs,
+                   {.lhs = message.built_in()->lhs_target, .rhs = message.built_in()->rhs_target});
+    });
     write(Target::destination, selection.receivers, {{reduce.built_in()->out, result}}, out);
   }
 }
@@ -243,12 +284,12 @@ void Frame::update_all(const MessageFunction& message, const ReduceFunction& red
 
 void Frame::send(const MessageFunction& message) {
   const Tensor all = arange(graph_.num_edges(), DType::int32);
-  waiting_.put(all.span<std::int32_t>(), messages_of(mp::select_all(graph_), message));
+  waiting_.put(all.span<std::int32_t>(), named_messages(messages_of(mp::select_all(graph_), message)));
 }
 
 void Frame::send(const IdArray& edges, const MessageFunction& message) {
   mp::require_distinct("send", "edge", edges, graph_.num_edges());
-  waiting_.put(edges.span(), messages_of(mp::select_edges(graph_, edges), message));
+  waiting_.put(edges.span(), named_messages(messages_of(mp::select_edges(graph_, edges), message)));
 }
 
 void Frame::receive(const mp::Selection& selection, std::span<const std::int32_t> edges, const ReduceFunction& reduce,

@@ -13,6 +13,7 @@
 #include "kernels/cpu/cross_entropy.h"
 #include "kernels/cuda/cross_entropy.h"
 #include "kernels/on_device.h"
+#include "kernels/ops/operands.h"
 #include "kernels/row_index.h"
 #include "kernels/views.h"
 #include "src/core/captured_graph.h"
@@ -116,6 +117,8 @@ void scores_gradient(Cuda gpu, Rows<const T> logits, const ClassTargets& targets
 }  // namespace
 
 Tensor cross_entropy(const Tensor& logits, const Tensor& targets, const CrossEntropyOptions& options) {
+  require_defined("cross_entropy", "logits", logits);
+  require_defined("cross_entropy", "targets", targets);
   require_scores_and_targets(logits, targets, options);
   const auto aim = [options](const Tensor& classes) {
     return ClassTargets{device_span<std::int64_t>(classes), options.ignore_index, options.label_smoothing};

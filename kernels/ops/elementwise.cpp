@@ -8,6 +8,7 @@
 #include "kernels/cuda/unary.h"
 #include "kernels/device_data.h"
 #include "kernels/on_device.h"
+#include "kernels/ops/operands.h"
 
 namespace bough {
 namespace {
@@ -27,6 +28,8 @@ bool holds(double value) {
 }  // namespace
 
 void require_alike(const char* where, const Tensor& a, const Tensor& b) {
+  require_defined(where, "the first operand", a);
+  require_defined(where, "the second operand", b);
   if (a.dtype() != b.dtype()) {
     throw TypeError(
         where, fmt::format("takes two tensors of one type, not {} {} and {} {}; cast() converts", name_of(a.dtype()),
@@ -36,6 +39,7 @@ void require_alike(const char* where, const Tensor& a, const Tensor& b) {
 }
 
 Tensor number_like(const char* where, double value, const Tensor& like) {
+  require_defined(where, "the tensor", like);
   if (!visit_dtype(like.dtype(), [&]<typename T>(TypeTag<T>) { return holds<T>(value); })) {
     throw TypeError(where, fmt::format("the tensor holds {}, which has no {}; cast() converts the tensor",
                                        name_of(like.dtype()), value));
@@ -60,6 +64,7 @@ Tensor binary_values(const char* where, BinaryFunction function, const Tensor& a
 }
 
 Tensor unary_operation(const char* where, UnaryFunction function, const Tensor& x, UnaryParameters parameters) {
+  require_defined(where, "x", x);
   Tensor y = Tensor::empty(x.shape(), x.dtype(), x.device());
   on_any_device(where, x, [&]<typename T>(auto backend, TypeTag<T>) {
     unary(backend, function, parameters, device_data<T>(x), device_data<T>(y), x.elements());

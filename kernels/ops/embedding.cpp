@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "bough/autograd/autograd.h"
-#include "bough/ops/rows.h"
 #include "kernels/on_device.h"
+#include "kernels/ops/known_rows.h"
 #include "kernels/row_index.h"
 #include "kernels/row_sums.h"
 
@@ -38,7 +38,8 @@ Tensor embedding(const Tensor& table, const Tensor& index, const EmbeddingLookup
   std::vector<std::int64_t> extents(index.shape().begin(), index.shape().end());
   extents.insert(extents.end(), table.shape().begin() + 1, table.shape().end());
   const Tensor flat = index.detach().reshape(Shape{index.elements()});
-  const Tensor rows = gather_rows(table.detach(), flat).reshape(Shape(extents));
+  require_rows_in_range("embedding", flat, table.size(0));
+  const Tensor rows = gather_known_rows(table.detach(), flat).reshape(Shape(extents));
 
   // y[i] = table[index[i]]:  dtable[r] = sum of dy[i] over index[i] = r
   return autograd::record({.name = "embedding",

@@ -49,8 +49,9 @@ void check_relation_table(const char* where, const char* what, const Tensor& tab
   for (const Graph& graph : graphs) {
     mp::require_edge_types(where, what, graph);
     if (table.size(0) < graph.num_edge_types()) {
-      throw ShapeError(where, fmt::format("{} has {} rows, but the graph has {} edge types", what, table.size(0),
-                                          graph.num_edge_types()));
+      throw ShapeError(where, fmt::format("{} has {} rows, but the graph has {} edge types; a model has them by "
+                                          "num_relations, or for_graph(generator, max_length, ...)",
+                                          what, table.size(0), graph.num_edge_types()));
     }
   }
 }

@@ -7,6 +7,7 @@
 #include "kernels/cuda/gemm.h"
 #include "kernels/device_data.h"
 #include "kernels/on_device.h"
+#include "kernels/ops/operands.h"
 
 namespace bough {
 namespace {
@@ -116,6 +117,8 @@ Gradients part_gradients(const std::vector<LayerSizes>& parts, const Shape& shap
 }  // namespace
 
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Activation activation) {
+  require_defined("linear", "x", x);
+  require_defined("linear", "the weight", weight);
   require_layer(x, weight, bias);
   Tensor y = Tensor::empty(x.shape().with(-1, weight.size(0)), x.dtype(), x.device());
   const LayerSizes sizes{rows_of(x), weight.size(1), weight.size(0)};

@@ -6,6 +6,7 @@
 #include "kernels/cuda/gemm.h"
 #include "kernels/device_data.h"
 #include "kernels/on_device.h"
+#include "kernels/ops/operands.h"
 
 namespace bough {
 namespace {
@@ -132,6 +133,8 @@ Tensor gradient_of_b(const Product& product, const Shape& shape, const Tensor& a
 }  // namespace
 
 Tensor matmul(const Tensor& a, const Tensor& b, const MatmulOptions& options) {
+  require_defined("matmul", "a", a);
+  require_defined("matmul", "b", b);
   const Product product = plan_product(a, b, options);
   Tensor c = Tensor::empty(product.result, a.dtype(), a.device());
   on_any_device("matmul", a, [&]<typename T>(auto backend, TypeTag<T>) {

@@ -1,8 +1,15 @@
 #include "kernels/on_device.h"
 
+#include "kernels/ops/operands.h"
 #include "src/core/tensor_body.h"
 
 namespace bough {
+
+void require_defined(std::string_view where, std::string_view operand, const Tensor& tensor) {
+  if (tensor.defined()) return;
+  throw_if_missing(tensor);
+  throw Error(where, fmt::format("{} is undefined; it was never given a value", operand));
+}
 
 void throw_with_tensor(const DeviceError& error, const Tensor& tensor) {
   throw DeviceError(fmt::format("{}, computing with {} {} on {}", error.what(), name_of(tensor.dtype()),

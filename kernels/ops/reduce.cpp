@@ -14,6 +14,7 @@
 #include "kernels/device_data.h"
 #include "kernels/on_device.h"
 #include "kernels/ops/elementwise.h"
+#include "kernels/ops/operands.h"
 
 namespace bough {
 namespace {
@@ -27,6 +28,7 @@ struct ReducePlan {
 };
 
 ReducePlan plan_reduce(const char* where, const Tensor& x, const Axes& axes, const ReduceOptions& options) {
+  require_defined(where, "x", x);
   if (x.dtype() == DType::boolean) throw TypeError(where, "takes numbers, not bool; cast() converts");
   const Shape& shape = x.shape();
   std::array<bool, Shape::max_rank> reduced{};

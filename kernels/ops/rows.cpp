@@ -7,6 +7,7 @@
 #include "kernels/cuda/rows.h"
 #include "kernels/on_device.h"
 #include "kernels/ops/known_rows.h"
+#include "kernels/ops/operands.h"
 #include "kernels/row_index.h"
 #include "kernels/row_sums.h"
 
@@ -58,6 +59,8 @@ Tensor picked_rows(const Tensor& x, const Tensor& index) {
 }  // namespace
 
 Tensor gather_rows(const Tensor& x, const Tensor& index) {
+  require_defined("gather_rows", "x", x);
+  require_defined("gather_rows", "the index", index);
   require_row_index("gather_rows", index);
   require_same_device("gather_rows", {x, index});
   if (x.rank() == 0) throw ShapeError("gather_rows", "x has no rows to pick from, its shape is []");

@@ -20,7 +20,7 @@ namespace {
 using nlohmann::json;
 
 // A colon cannot be part of a module's names, so what belongs to the checkpoint never collides with the model.
-constexpr std::string_view optimizer_prefix = "optimizer:", average_prefix = "average:";
+constexpr std::string_view optimizer_prefix = "optimizer:", average_prefix = "average:", own_prefix = "own:";
 constexpr const char* random_key = "bough:random";
 constexpr const char* checksums_key = "bough:checksums";
 
@@ -121,6 +121,7 @@ void save_checkpoint(const std::string& path, const Module& module, const Checkp
   };
   if (parts.optimizer != nullptr) add(optimizer_prefix, parts.optimizer->state());
   if (parts.average != nullptr) add(average_prefix, parts.average->state());
+  if (parts.own != nullptr) add(own_prefix, *parts.own);
   if (parts.generator != nullptr) file.metadata[random_key] = to_text(parts.generator->state());
   file.metadata.erase(checksums_key);
   file.metadata[checksums_key] = checksums_of(file);
@@ -135,6 +136,7 @@ void load_checkpoint(const std::string& path, Module& module, const CheckpointPa
   }
   const Module::NamedTensors optimizer = take(file.tensors, optimizer_prefix);
   const Module::NamedTensors average = take(file.tensors, average_prefix);
+  Module::NamedTensors own = take(file.tensors, own_prefix);
   const Module::NamedTensors& model = file.tensors;
   RandomStream random;
   if (parts.generator != nullptr) {
@@ -155,6 +157,7 @@ void load_checkpoint(const std::string& path, Module& module, const CheckpointPa
   if (parts.optimizer != nullptr) parts.optimizer->load_state(optimizer);
   if (parts.average != nullptr) *parts.average = std::move(*loaded_average);
   if (parts.generator != nullptr) parts.generator->set_state(random);
+  if (parts.own != nullptr) *parts.own = std::move(own);
   file.metadata.erase(random_key);
   if (parts.metadata != nullptr) *parts.metadata = std::move(file.metadata);
 }

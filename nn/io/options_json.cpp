@@ -155,6 +155,11 @@ constexpr std::array<Choice<Scale>, 2> scales{{{"head_dim", Scale::head_dim}, {"
 constexpr std::array<Choice<bool>, 2> norms{{{"post", false}, {"pre", true}}};
 constexpr std::array<Choice<Activation>, 3> activations{
     {{"relu", Activation::relu}, {"gelu", Activation::gelu}, {"none", Activation::none}}};
+constexpr std::array<Choice<Positions>, 5> position_kinds{{{"relations", Positions::relations},
+                                                           {"sinusoidal", Positions::sinusoidal},
+                                                           {"learned", Positions::learned},
+                                                           {"both", Positions::both},
+                                                           {"none", Positions::none}}};
 constexpr std::int64_t max_width = 65536, max_hidden = 1 << 20, max_relations = 1 << 30;
 constexpr double most_dropped = 0.999, any_number = 1e30;
 
@@ -200,6 +205,25 @@ void visit_fields(T& options, auto& visitor) {
   visitor.width("max_length", "positions that have a vector", options.max_length, max_relations);
   visitor.width("dim", "width of a vector", options.dim, max_width);
   visitor.number("standard_deviation", "of the first values", options.standard_deviation, 0, any_number);
+}
+
+template <FieldsOf<InputLayerOptions> T>
+void visit_fields(T& options, auto& visitor) {
+  visitor.width("dim", "width of a row", options.dim, max_width);
+  visitor.integer("max_length", "longest sequence; only positions that are added need it", options.max_length, 0,
+                  max_relations);
+  visitor.choice(
+      "positions",
+      "how tokens know where they stand: relations of the graph; sinusoidal or learned vectors added to their "
+      "inputs instead; both: relations and sinusoidal",
+      options.positions, position_kinds);
+  visitor.integer("block_positions",
+                  "stride s of two trained tables added to the inputs, for i div s and i mod s; 0 = none",
+                  options.block_positions, 0, max_relations);
+  visitor.boolean("input_norm", "normalise the inputs of the first layer", options.norm);
+  visitor.number("input_dropout", "share of the inputs of the first layer set to zero", options.dropout, 0,
+                 most_dropped);
+  visitor.number("norm_epsilon", "added to the variance by every normalisation", options.norm_epsilon, 0, any_number);
 }
 
 template <FieldsOf<GraphSelfAttentionOptions> T>
@@ -316,6 +340,7 @@ std::vector<Parameter> parameters_of(const EmbeddingOptions& defaults) { return 
 std::vector<Parameter> parameters_of(const LayerNormOptions& defaults) { return described(defaults); }
 std::vector<Parameter> parameters_of(const FeedForwardOptions& defaults) { return described(defaults); }
 std::vector<Parameter> parameters_of(const LearnedPositionsOptions& defaults) { return described(defaults); }
+std::vector<Parameter> parameters_of(const InputLayerOptions& defaults) { return described(defaults); }
 std::vector<Parameter> parameters_of(const GraphSelfAttentionOptions& defaults) { return described(defaults); }
 std::vector<Parameter> parameters_of(const GraphTransformerLayerOptions& defaults) { return described(defaults); }
 std::vector<Parameter> parameters_of(const GraphTransformerOptions& defaults) { return described(defaults); }
@@ -327,6 +352,7 @@ void read_options(const Settings& settings, EmbeddingOptions& options) { read(se
 void read_options(const Settings& settings, LayerNormOptions& options) { read(settings, options); }
 void read_options(const Settings& settings, FeedForwardOptions& options) { read(settings, options); }
 void read_options(const Settings& settings, LearnedPositionsOptions& options) { read(settings, options); }
+void read_options(const Settings& settings, InputLayerOptions& options) { read(settings, options); }
 
 void read_options(const Settings& settings, GraphSelfAttentionOptions& options) {
   read(settings, options);
@@ -355,6 +381,7 @@ json to_json(const EmbeddingOptions& options) { return written(options); }
 json to_json(const LayerNormOptions& options) { return written(options); }
 json to_json(const FeedForwardOptions& options) { return written(options); }
 json to_json(const LearnedPositionsOptions& options) { return written(options); }
+json to_json(const InputLayerOptions& options) { return written(options); }
 json to_json(const GraphSelfAttentionOptions& options) { return written(options); }
 json to_json(const GraphTransformerLayerOptions& options) { return written(options); }
 json to_json(const GraphTransformerOptions& options) { return written(options); }

@@ -26,17 +26,31 @@ double AuxiliaryLosses::weight(std::int64_t layer, std::int64_t step) const {
     throw IndexError("auxiliary losses", fmt::format("layer {} at step {} is outside layers 0 to {}, steps from 1",
                                                      layer, step, options_.layers - 1));
   }
+  if (layer == options_.layers - 1) return 0;
+  if (options_.fade == Fade::mean_by_layer) return layer >= first_layer(step) ? main_weight(step) : 0;
   const double end = options_.until * static_cast<double>(options_.steps);
-  if (layer == options_.layers - 1 || end <= 0) return 0;
+  if (end <= 0) return 0;
   const double full_weight = options_.weight / static_cast<double>(options_.layers - 1);
   const double passed = static_cast<double>(step - 1) / end;
   if (options_.fade == Fade::linear) return full_weight * std::max(0.0, 1 - passed);
   return passed * static_cast<double>(options_.layers) < static_cast<double>(layer + 1) ? full_weight : 0;
 }
 
-bool AuxiliaryLosses::active(std::int64_t step) const {
-  // The layer below the last is the last to fade.
-  return options_.layers > 1 && weight(options_.layers - 2, step) > 0;
+double AuxiliaryLosses::main_weight(std::int64_t step) const {
+  if (options_.fade != Fade::mean_by_layer) return 1;
+  return 1 / static_cast<double>(options_.layers - first_layer(step));
+}
+
+std::int64_t AuxiliaryLosses::first_layer(std::int64_t step) const {
+  const std::int64_t last = options_.layers - 1;
+  if (options_.fade == Fade::mean_by_layer) {
+    // i > n p for i = layer + 1 and p = (step - 1) / steps: the number of layers that have left is n p, rounded down.
+    const double left = static_cast<double>(options_.layers) * static_cast<double>(step - 1);
+    return std::min(last, static_cast<std::int64_t>(left / static_cast<double>(options_.steps)));
+  }
+  std::int64_t layer = 0;
+  while (layer < last && !(weight(layer, step) > 0)) ++layer;
+  return layer;
 }
 
 Tensor AuxiliaryLosses::total(const Tensor& main, const std::vector<Tensor>& losses, std::int64_t step) const {
@@ -44,7 +58,8 @@ Tensor AuxiliaryLosses::total(const Tensor& main, const std::vector<Tensor>& los
     throw ShapeError("auxiliary losses", fmt::format("{} layers have {} auxiliary losses, {} were given",
                                                      options_.layers, options_.layers - 1, losses.size()));
   }
-  Tensor result = main;
+  const double main_share = main_weight(step);
+  Tensor result = main_share == 1 ? main : main * main_share;
   for (std::size_t layer = 0; layer < losses.size(); ++layer) {
     const double share = weight(static_cast<std::int64_t>(layer), step);
     if (share > 0) result = result + losses[layer] * share;

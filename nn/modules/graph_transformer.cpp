@@ -66,7 +66,7 @@ void take_relations(std::int64_t num_relations, GraphTransformerLayerOptions& la
 ActivationPolicy activation_policy(const GraphTransformerOptions& options, std::int64_t nodes, std::int64_t tokens) {
   if (options.activations != ActivationPolicy::automatic) return options.activations;
   constexpr std::int64_t little = std::int64_t{64} << 20;
-  const std::int64_t width = 8 * options.layer.dim + options.layer.feed_forward;
+  const std::int64_t width = 8 * options.layer.dim + feed_forward_options(options.layer).hidden;
   const bool large = nodes > tokens && nodes * width * static_cast<std::int64_t>(sizeof(float)) > little;
   return large ? ActivationPolicy::recompute_cheap : ActivationPolicy::save_all;
 }
@@ -99,7 +99,7 @@ GraphTransformerOptions GraphTransformerOptions::for_graph(const GraphGenerator&
   // Relations depend on the length, everything else is the same in short graphs.
   constexpr std::int64_t short_length = 16;
   const AttentionGraph graph =
-      generator.build({.length = generator.fixed_length().value_or(std::min(max_length, short_length))});
+      build_checked(generator, {.length = generator.fixed_length().value_or(std::min(max_length, short_length))});
   take_relations(generator.num_relations(max_length), options.layer);
   return for_graph(graph, std::move(options));
 }
@@ -184,6 +184,18 @@ Tensor GraphTransformer::forward(const Graph& graph, const Tensor& h) const {
   for (const auto& layer : layers_)
     state = run(*layer, activation_policy(options_, h.size(0), h.size(0)), graph, state);
   return finish(state);
+}
+
+std::size_t GraphTransformer::place_of(std::int64_t layer, std::int64_t stage) const {
+  if (layer < 0 || layer >= options_.layers) {
+    throw IndexError("graph transformer", fmt::format("there is no layer {}, the {} layers of the model count from 0",
+                                                      layer, options_.layers));
+  }
+  if (stage < 0 || stage >= options_.stages) {
+    throw IndexError("graph transformer", fmt::format("there is no stage {}, the {} stages of a layer count from 0",
+                                                      stage, options_.stages));
+  }
+  return static_cast<std::size_t>(layer * options_.stages + stage);
 }
 
 void GraphTransformer::require_fit(const LayerSchedule& schedule, const Tensor& tokens) const {

@@ -20,6 +20,7 @@ AttentionGraph followed_graph(const GraphTransformer& model, AttentionGraph grap
   const auto require = [](bool fits, const char* rule) {
     if (!fits) throw ConfigError(decoding, rule);
   };
+  graph.validate();
   require(graph.causal && graph.sequences.size() == 1, "the graph must be causal and that of one sequence");
   require(!graph.graph.is_bipartite(), "a graph that reads rows from outside cannot be decoded step by step");
   require(graph.stages.empty(), "patterns with stages cannot be decoded step by step");
@@ -28,6 +29,20 @@ AttentionGraph followed_graph(const GraphTransformer& model, AttentionGraph grap
   require(model.options().stages == 1, "a model of several stages cannot be decoded step by step");
   require(graph.soft_span == model.options().layer.soft_span,
           "the soft span of the graph is not that of the model; make the options with for_graph");
+  const GraphTransformerLayerOptions& layer = model.options().layer;
+  // A single relation needs no key: it would add the same to all scores of a node.
+  if (!layer.ignore_relations && graph.num_relations() > std::max<std::int64_t>(1, layer.num_relations)) {
+    throw ConfigError(decoding, fmt::format("the graph of {} tokens has {} relations, the model keys for {}; decode "
+                                            "shorter texts of the pattern it was made for, or make its options with "
+                                            "for_graph(generator, max_length, ...)",
+                                            graph.num_tokens(), graph.num_relations(), layer.num_relations));
+  }
+  const auto groups = static_cast<std::int64_t>(graph.head_groups.size());
+  if (groups > 0 && layer.heads % groups != 0) {
+    throw ConfigError(decoding,
+                      fmt::format("the model has {} heads, which the {} head groups of the graph do not divide",
+                                  layer.heads, groups));
+  }
   return graph;
 }
 

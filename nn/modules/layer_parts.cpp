@@ -28,7 +28,7 @@ GraphSelfAttentionOptions attention_options(const GraphTransformerLayerOptions& 
 
 FeedForwardOptions feed_forward_options(const GraphTransformerLayerOptions& options) {
   return {.dim = options.dim,
-          .hidden = options.feed_forward,
+          .hidden = options.feed_forward == 0 ? 4 * options.dim : options.feed_forward,
           .activation = options.activation,
           .bias = options.feed_forward_bias,
           .dropout = options.dropout,

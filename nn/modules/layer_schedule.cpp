@@ -290,6 +290,7 @@ LayerSchedule make_layer_schedule(const AttentionGraph& graph, const LayerSchedu
   if (options.memory && *options.memory < 0) {
     throw ConfigError(where, fmt::format("memory must not be negative, it is {}", *options.memory));
   }
+  graph.validate_nodes();  // its arrays index one another from here on
   if (graph.soft_span && (!graph.head_groups.empty() || !graph.stages.empty())) {
     throw ConfigError(where, "a learned reach is not for graphs with head groups or stages");
   }

@@ -86,7 +86,10 @@ Tensor Dropout::forward(const Tensor& x, ActivationPolicy policy) const {
 }
 
 FeedForward::FeedForward(const FeedForwardOptions& options)
-    : inner({.in = options.dim, .out = options.hidden, .bias = options.bias, .activation = options.activation}),
+    : inner({.in = positive("feed-forward", "dim", options.dim),
+             .out = positive("feed-forward", "hidden", options.hidden),
+             .bias = options.bias,
+             .activation = options.activation}),
       outer({.in = options.hidden, .out = options.dim, .bias = options.bias, .gain = options.output_gain}),
       dropout_(options.dropout) {
   add_module("inner", inner);
@@ -99,35 +102,5 @@ Tensor FeedForward::forward(const Tensor& x, ActivationPolicy policy) const {
     return outer.forward(dropout_.forward(inner.forward(rows, policy), policy));
   });
 }
-
-Tensor sinusoidal_positions(std::int64_t length, std::int64_t dim) {
-  Tensor table = Tensor::empty({length, positive("sinusoidal_positions", "dim", dim)});
-  for (std::int64_t position = 0; position < length; ++position) {
-    for (std::int64_t i = 0; i < dim; ++i) {
-      const double angle =
-          static_cast<double>(position) * std::pow(10000.0, -static_cast<double>(i / 2 * 2) / static_cast<double>(dim));
-      table.data<float>()[position * dim + i] = static_cast<float>(i % 2 == 0 ? std::sin(angle) : std::cos(angle));
-    }
-  }
-  return table;
-}
-
-LearnedPositions::LearnedPositions(const LearnedPositionsOptions& options)
-    : weight(normal({positive("learned positions", "max_length", options.max_length),
-                     positive("learned positions", "dim", options.dim)},
-                    options.standard_deviation)) {
-  add_parameter("weight", weight);
-}
-
-Tensor LearnedPositions::forward(std::int64_t length) const {
-  if (length < 0 || length > weight.size(0)) {
-    throw ConfigError("learned positions",
-                      fmt::format("a sequence of {} tokens does not fit the {} positions there are; raise max_length",
-                                  length, weight.size(0)));
-  }
-  return weight.rows(0, length);
-}
-
-Tensor LearnedPositions::forward(const Tensor& positions) const { return embedding(weight, positions); }
 
 }  // namespace bough::nn

@@ -46,6 +46,12 @@ void Module::visit_tensors(const std::string& prefix, bool buffers, const Visit&
   for (const auto& [name, part] : parts_) part->visit_tensors(prefix + name + ".", buffers, visit);
 }
 
+template <typename Visit>
+void Module::visit_constants(const Visit& visit) const {
+  for (Tensor* tensor : constants_) visit(*tensor);
+  for (const auto& [name, part] : parts_) part->visit_constants(visit);
+}
+
 Module::NamedTensors Module::named_parameters() const {
   NamedTensors result;
   visit_tensors("", false, [&result](const std::string& name, const Tensor& tensor) {
@@ -95,6 +101,7 @@ void Module::to(Device device) {
   };
   visit_tensors("", false, [&](const std::string&, Tensor& tensor) { move(tensor); });
   visit_tensors("", true, [&](const std::string&, Tensor& tensor) { move(tensor); });
+  visit_constants(move);
 }
 
 void Module::clear_grad() {
@@ -114,6 +121,10 @@ void Module::load_state(const NamedTensors& given) {
 
 void Module::add_parameter(const std::string& name, Tensor& parameter) {
   require_new_name(parameters_, name);
+  if (!parameter.defined()) {
+    throw ConfigError("module",
+                      fmt::format("the parameter '{}' is undefined; give it a value before add_parameter", name));
+  }
   parameter.set_requires_grad(true);
   parameters_.emplace_back(name, &parameter);
 }
@@ -122,6 +133,8 @@ void Module::add_buffer(const std::string& name, Tensor& buffer) {
   require_new_name(buffers_, name);
   buffers_.emplace_back(name, &buffer);
 }
+
+void Module::add_constant(Tensor& constant) { constants_.push_back(&constant); }
 
 void Module::add_module(const std::string& name, Module& part) {
   require_new_name(parts_, name);

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <set>
+#include <string_view>
 
 #include "bough/core/captured_step.h"
 #include "bough/core/errors.h"
@@ -27,6 +30,30 @@ void require_decay(const char* where, const char* what, double value) {
   }
 }
 
+/// Stepping a tensor twice would count its gradient twice, and two of one name could not be told apart in a checkpoint.
+void require_distinct(const Module::NamedTensors& parameters) {
+  if (parameters.empty()) {
+    throw ConfigError("optimizer",
+                      "there are no parameters to train; a module lists its own with add_parameter and its parts with "
+                      "add_module, in its constructor");
+  }
+  std::map<const TensorBody*, std::string_view> name_of_tensor;
+  std::set<std::string_view> names;
+  for (const auto& [name, parameter] : parameters) {
+    if (!parameter.defined()) throw ConfigError("optimizer", fmt::format("the parameter '{}' is undefined", name));
+    if (!names.insert(name).second) {
+      throw ConfigError(
+          "optimizer",
+          fmt::format("two parameters are called '{}'; put a prefix before the names of each model", name));
+    }
+    const auto [known, is_new] = name_of_tensor.emplace(parameter.body().get(), name);
+    if (!is_new) {
+      throw ConfigError("optimizer",
+                        fmt::format("'{}' and '{}' are the same tensor; give it once", known->second, name));
+    }
+  }
+}
+
 constexpr double unlimited = 1e300;
 
 }  // namespace
@@ -36,6 +63,7 @@ Optimizer::Optimizer(Module::NamedTensors parameters, double learning_rate, doub
     : learning_rate_(learning_rate), clip_norm_(clip_norm), state_names_(std::move(state_names)) {
   require_between("optimizer", "learning_rate", learning_rate, 0, unlimited);
   require_between("optimizer", "clip_norm", clip_norm, 0, unlimited);
+  require_distinct(parameters);
   const MemoryTag tag("optimizer");
   for (auto& [name, parameter] : parameters) {
     if (!parameter.requires_grad() || !parameter.is_leaf()) {

@@ -14,6 +14,14 @@ bool& recording() {
   return enabled;
 }
 
+/// An undefined tensor that says what to do when it is used.
+Tensor no_gradient(bool requires_grad) {
+  return missing_tensor(std::make_exception_ptr(AutogradError(
+      "grad", requires_grad ? "there is no gradient yet; run backward() on what is computed from the tensor"
+                            : "the tensor has no gradient; set_requires_grad(true) before it is used, then "
+                              "run backward()")));
+}
+
 }  // namespace
 
 std::uint64_t next_sequence() {
@@ -136,7 +144,8 @@ Tensor& Tensor::set_requires_grad(bool value) {
 
 Tensor Tensor::grad() const {
   throw_if_missing(*this);
-  if (!defined() || !body_->gradient.defined()) return {};
+  if (!defined()) return {};
+  if (!body_->gradient.defined()) return no_gradient(body_->requires_grad);
   if (body_->gradient.is_sparse()) body_->gradient = to_dense(body_->gradient, body_->shape);
   return body_->gradient.dense();
 }
@@ -160,6 +169,12 @@ void Tensor::clear_grad() {
 }
 
 Tensor CustomFunction::apply(const std::vector<Tensor>& inputs) const {
+  if (!forward) throw AutogradError(name, "has no forward function");
+  if (!backward && autograd::should_record(inputs)) {
+    throw AutogradError(name,
+                        "an input requires a gradient, but there is no backward function; give one, or detach() "
+                        "the input");
+  }
   std::vector<Tensor> plain;
   for (const Tensor& input : inputs) plain.push_back(input.defined() ? input.detach() : Tensor());
   Tensor output;

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -66,11 +68,17 @@ class Reader final : public nlohmann::json_sax<json> {
     const std::string_view before = text_.substr(0, end);
     const auto line = 1 + std::count(before.begin(), before.end(), '\n');
     const std::size_t line_start = before.rfind('\n') == std::string_view::npos ? 0 : before.rfind('\n') + 1;
-    throw ConfigError(where_, fmt::format("line {}, column {}: not valid JSON, {}; last read: '{}'", line,
-                                          end - line_start + 1, cut(cause), cut(token)));
+    throw ConfigError(where_, fmt::format("line {}, column {}: not valid JSON, {}; last read: '{}'{}", line,
+                                          end - line_start + 1, cut(cause), cut(token), hint_for(token)));
   }
 
  private:
+  /// What people write who know other formats.
+  static const char* hint_for(const std::string& token) {
+    if (token.ends_with('/') || token.ends_with('#')) return "; JSON has no comments";
+    return token.ends_with('\'') ? "; JSON has double quotes only" : "";
+  }
+
   template <typename Value>
   bool add(Value&& value) {
     place(json(std::forward<Value>(value)));
@@ -129,7 +137,7 @@ json read_json_file(const std::filesystem::path& path, JsonLimits limits) {
   std::error_code error;
   if (std::filesystem::is_directory(path, error)) throw IoError(where, "is a directory, not a JSON file");
   std::ifstream file(path, std::ios::binary);
-  if (!file) throw IoError(where, "cannot be opened for reading");
+  if (!file) throw IoError(where, fmt::format("cannot be opened for reading: {}", std::strerror(errno)));
   // Read in pieces up to the limit: the size that the system reports says nothing about pipes and devices.
   std::string text;
   std::vector<char> piece(std::size_t{1} << 16);

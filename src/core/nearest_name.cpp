@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <vector>
 
 namespace bough {
@@ -28,12 +27,12 @@ std::size_t edits_between(std::string_view left, std::string_view right) {
 
 }  // namespace
 
-std::string nearest_name(std::string_view wanted, std::span<const std::string> known) {
+std::string nearest_name(std::string_view wanted, std::span<const std::string> known, std::size_t most_edits) {
   std::string nearest;
   std::size_t fewest = std::numeric_limits<std::size_t>::max();
   for (const std::string& name : known) {
     const std::size_t longer = std::max(wanted.size(), name.size());
-    const std::size_t allowed = std::max<std::size_t>(1, longer / 3);
+    const std::size_t allowed = std::min(most_edits, std::max<std::size_t>(1, longer / 3));
     if (longer - std::min(wanted.size(), name.size()) > allowed) continue;
     const std::size_t edits = edits_between(wanted, name);
     if (edits <= allowed && edits < fewest && edits < longer) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -7,9 +8,10 @@
 namespace bough {
 
 /// What the user may have meant: the known name with the fewest edits (insertions, deletions, replacements and swaps of
-/// neighbours), the first of equals; empty if none is close, that is within a third of the longer length, at least 1.
-/// The hint at the end of an error about an unknown name.
-std::string nearest_name(std::string_view wanted, std::span<const std::string> known);
+/// neighbours), the first of equals; empty if none is close, that is within a third of the longer length, at least 1,
+/// and within most_edits. The hint at the end of an error about an unknown name.
+std::string nearest_name(std::string_view wanted, std::span<const std::string> known,
+                         std::size_t most_edits = std::numeric_limits<std::size_t>::max());
 
 /// The hint itself: ", did you mean 'graph'?", or nothing if no known name is close.
 std::string did_you_mean(std::string_view wanted, std::span<const std::string> known);

@@ -40,6 +40,19 @@ std::byte* typed_bytes(const char* where, const Tensor& tensor) {
   return body.bytes();
 }
 
+/// The value as T. A conversion of floating numbers to integers that C++ leaves undefined is a TypeError.
+template <typename T, typename From>
+T converted(From value) {
+  if constexpr (std::is_floating_point_v<From> && std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+    constexpr From beyond = static_cast<From>(std::uint64_t{1} << (8 * sizeof(T) - 1));  // the first that is too large
+    if (!(value >= -beyond && value < beyond)) {
+      throw TypeError("to_vector",
+                      fmt::format("{} cannot become {}; read it as float or double", value, name_of(dtype_of<T>())));
+    }
+  }
+  return static_cast<T>(value);
+}
+
 TensorBody& writable_body(const char* where, Tensor& tensor) {
   body_of(where, tensor);
   TensorBody& body = *tensor.body();
@@ -115,7 +128,7 @@ Tensor Tensor::empty(const Shape& shape, DType dtype, Device device) {
   return make_view(std::make_shared<Storage>(bytes, device), 0, shape, dtype);
 }
 
-template <typename T>
+template <TensorElement T>
 Tensor Tensor::from_span(std::span<const T> values, const Shape& shape, Device device) {
   if (static_cast<std::int64_t>(values.size()) != shape.elements()) {
     throw ShapeError("from_vector", fmt::format("shape {} has {} elements, {} values were given", to_string(shape),
@@ -126,7 +139,7 @@ Tensor Tensor::from_span(std::span<const T> values, const Shape& shape, Device d
   return result.to(device);
 }
 
-template <typename T>
+template <TensorElement T>
 Tensor Tensor::from_vector(const std::vector<T>& values, const Shape& shape, Device device) {
   if constexpr (std::is_same_v<T, bool>) {
     if (static_cast<std::int64_t>(values.size()) != shape.elements()) return from_span<bool>({}, shape, device);
@@ -144,24 +157,24 @@ Device Tensor::device() const { return body_of("device", *this).storage->device(
 std::uint64_t Tensor::version() const { return body_of("version", *this).storage->version(); }
 void Tensor::mark_written() { body_of("mark_written", *this).storage->count_write(); }
 
-template <typename T>
+template <TensorElement T>
 T* Tensor::data() {
   return reinterpret_cast<T*>(typed_bytes<T>("data", *this));
 }
-template <typename T>
+template <TensorElement T>
 const T* Tensor::data() const {
   return reinterpret_cast<const T*>(typed_bytes<T>("data", *this));
 }
-template <typename T>
+template <TensorElement T>
 std::span<T> Tensor::span() {
   return {data<T>(), static_cast<std::size_t>(elements())};
 }
-template <typename T>
+template <TensorElement T>
 std::span<const T> Tensor::span() const {
   return {data<T>(), static_cast<std::size_t>(elements())};
 }
 
-template <typename T>
+template <TensorElement T>
 std::vector<T> Tensor::to_vector() const {
   const Tensor here = detach().to(Device::cpu());
   return visit_dtype(dtype(), [&]<typename From>(TypeTag<From>) {
@@ -169,12 +182,12 @@ std::vector<T> Tensor::to_vector() const {
     std::vector<T> result;
     result.reserve(values.size());
     // A bfloat16 becomes another type by way of float.
-    for (const From value : values) result.push_back(static_cast<T>(static_cast<AccumType<From>>(value)));
+    for (const From value : values) result.push_back(converted<T>(static_cast<AccumType<From>>(value)));
     return result;
   });
 }
 
-template <typename T>
+template <TensorElement T>
 T Tensor::item() const {
   if (elements() != 1) {
     throw ShapeError("item", fmt::format("a tensor with one element is needed, this one is {}", to_string(shape())));
@@ -184,6 +197,9 @@ T Tensor::item() const {
 
 Tensor Tensor::reshape(std::initializer_list<std::int64_t> extents) const {
   std::vector<std::int64_t> resolved(extents);
+  if (std::ranges::count(resolved, -1) > 1) {
+    throw ShapeError("reshape", fmt::format("only one extent may be -1, [{}] has several", fmt::join(extents, ", ")));
+  }
   const auto unknown = std::ranges::find(resolved, -1);
   if (unknown == resolved.end()) return reshape(Shape(resolved));
   *unknown = 1;

@@ -10,10 +10,12 @@ namespace bough {
 namespace {
 
 /// Highway numbers instruction sets so that a better one has a lower bit, and runs the best that is built and
-/// supported.
-const char* instruction_set() {
+/// supported. What it calls AVX3, AVX3_DL and so on is AVX-512 to everyone else.
+std::string instruction_set() {
   const auto usable = static_cast<std::uint64_t>(hwy::SupportedTargets() & HWY_TARGETS);
-  return usable == 0 ? "unknown" : hwy::TargetName(std::int64_t{1} << std::countr_zero(usable));
+  if (usable == 0) return "unknown";
+  const std::string name = hwy::TargetName(std::int64_t{1} << std::countr_zero(usable));
+  return name.starts_with("AVX3") ? "AVX-512" : name;
 }
 
 }  // namespace

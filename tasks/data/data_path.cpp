@@ -21,8 +21,10 @@ std::string find_data_file(const std::string& path, const std::vector<std::strin
     std::error_code ignored;
     if (std::filesystem::exists(place, ignored)) return place;
   }
-  throw IoError("data", fmt::format("there is no file '{}'; looked for {}; --data names the folder with the data", path,
-                                    places.empty() ? "it nowhere" : fmt::format("{}", fmt::join(places, ", "))));
+  throw IoError("data",
+                fmt::format("there is no file '{}'; looked for {}; --data (RunOptions::data_folders) names the folder "
+                            "with the data",
+                            path, places.empty() ? "it nowhere" : fmt::format("{}", fmt::join(places, ", "))));
 }
 
 }  // namespace bough

@@ -2,19 +2,22 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <nlohmann/json.hpp>
-#include <numbers>
 #include <set>
 
-#include "bough/autograd/autograd.h"
 #include "bough/core/errors.h"
 #include "bough/core/random.h"
 #include "bough/nn/losses.h"
 #include "bough/nn/options_json.h"
 #include "bough/ops/arithmetic.h"
 #include "bough/ops/cross_entropy.h"
+#include "tasks/language_model/evaluation.h"
 #include "tasks/language_model/text_corpus.h"
+#include "tasks/language_model/text_graphs.h"
+#include "tasks/language_model/tokenized_corpus.h"
 #include "tasks/language_model/windows.h"
 #include "tasks/machine.h"
 
@@ -28,9 +31,16 @@ nn::GraphTransformerOptions default_transformer() {
   return {.layers = 4, .layer = {.dim = 128, .heads = 4, .pre_norm = true, .dropout = 0.1}};
 }
 
+std::int64_t evaluation_length(const Settings& task) {
+  return task.optional_integer("evaluation_length").value_or(task.integer("length"));
+}
+
+/// Values of train.auxiliary.
+constexpr const char *weighted = "weighted", *fade_by_layer = "fade_by_layer";
+
 class CharLmRun : public tasks::TrainingRun {
  public:
-  CharLmRun(const tasks::RunSettings& settings, const TextSplits& splits);
+  CharLmRun(const tasks::RunSettings& settings, TokenizedCorpus corpus);
 
   tasks::RunFacts facts() const override;
   nn::Module& model() override { return model_; }
@@ -41,8 +51,11 @@ class CharLmRun : public tasks::TrainingRun {
   /// Weights of auxiliary losses change from step to step.
   bool can_replay(tasks::StepPosition at) const override { return !auxiliary_losses(at).active(at.step); }
   json evaluate(tasks::Split split) override;
+  /// What is remembered of the text before the next step, by part and layer.
+  nn::Module::NamedTensors state() const override;
+  void load_state(const nn::Module::NamedTensors& state) override;
   std::map<std::string, std::string> notes() const override {
-    return {{vocabulary_note, to_hexadecimal(vocabulary_.bytes())}};
+    return {{vocabulary_note, vocabulary_text(*vocabulary_)}};
   }
 
  private:
@@ -52,12 +65,17 @@ class CharLmRun : public tasks::TrainingRun {
     return {length,
             settings.train.integer("tokens_per_batch") / length / settings.train.integer("gradient_accumulation")};
   }
-  static EncodedText encoded(const CharacterVocabulary& vocabulary, const std::string& text) {
-    return std::make_shared<const std::vector<std::int32_t>>(vocabulary.encode(text));
+  /// Of evaluation. A text whose memory is carried is read in one stream.
+  WindowShape evaluation_shape(const Settings& task) const {
+    const std::int64_t length = evaluation_length(task);
+    return {length, graphs_->carries() ? 1 : std::max<std::int64_t>(1, shape_.tokens() / length)};
   }
+  std::shared_ptr<TextGraphs> evaluation_graphs(const tasks::RunSettings& settings) const;
+  double forward_operations(TextGraphs& graphs) const;
+  /// Of a part, as it is before the step; null where windows stand alone.
+  nn::SegmentMemory* memory_at(tasks::StepPosition at);
   nn::AuxiliaryLosses auxiliary_losses(tasks::StepPosition at) const;
-  Tensor prediction_loss(const tasks::Batch& batch, tasks::StepPosition at) const;
-  double bits_per_character(const EvaluationWindows& windows);
+  Tensor prediction_loss(const tasks::Batch& batch, tasks::StepPosition at);
 
   // Dropout and the first weights draw from the thread's generator: seeded before the model is made.
   struct Seeded {
@@ -67,65 +85,111 @@ class CharLmRun : public tasks::TrainingRun {
   Settings train_;
   WindowShape shape_;
   Device device_;
-  CharacterVocabulary vocabulary_;
+  std::unique_ptr<const Vocabulary> vocabulary_;
   Seeded seeded_;
   std::unique_ptr<GraphGenerator> generator_;
-  TokenGraph graph_;
+  std::shared_ptr<TextGraphs> graphs_, evaluation_graphs_;
   CharacterModelOptions model_options_;
   CharacterModel model_;
   DeviceWindows windows_;
-  EvaluationWindows valid_, test_;
+  std::vector<nn::SegmentMemory> memories_;  ///< by part of a step
+  Evaluation valid_, test_;
 };
 
-CharLmRun::CharLmRun(const tasks::RunSettings& settings, const TextSplits& splits)
+CharLmRun::CharLmRun(const tasks::RunSettings& settings, TokenizedCorpus corpus)
     : train_(settings.train),
       shape_(window_shape(settings)),
       device_(settings.device),
-      vocabulary_(CharacterVocabulary::of({splits.train, splits.valid, splits.test})),
+      vocabulary_(std::move(corpus.vocabulary)),
       seeded_(static_cast<std::uint64_t>(settings.train.integer("seed"))),
       generator_(generators().make(settings.graph)),
-      graph_(*generator_, shape_.length, shape_.count, settings.model.integer("layers"), device_),
-      model_options_(character_model_options(settings.model, vocabulary_.size(), *generator_, shape_.length)),
+      graphs_(std::make_shared<TextGraphs>(*generator_, shape_, settings.model.integer("layers"),
+                                           settings.task.boolean("carry_memory"), device_)),
+      evaluation_graphs_(evaluation_graphs(settings)),
+      model_options_(character_model_options(settings.model, vocabulary_->size(), *generator_,
+                                             std::max(shape_.length, evaluation_length(settings.task)))),
       model_(model_options_),
-      windows_({encoded(vocabulary_, splits.train), shape_, static_cast<std::uint64_t>(train_.integer("seed")),
-                train_.integer("gradient_accumulation")},
-               device_),
-      valid_(encoded(vocabulary_, splits.valid), shape_),
-      test_(encoded(vocabulary_, splits.test), shape_) {
+      windows_(
+          {std::move(corpus.train), shape_, static_cast<std::uint64_t>(train_.integer("seed")),
+           train_.integer("gradient_accumulation"), graphs_->carries() ? WindowOrder::streams : WindowOrder::random},
+          device_),
+      memories_(static_cast<std::size_t>(train_.integer("gradient_accumulation"))),
+      valid_(std::move(corpus.valid), evaluation_graphs_, settings.task.optional_integer("evaluation_stride")),
+      test_(std::move(corpus.test), evaluation_graphs_, settings.task.optional_integer("evaluation_stride")) {
+  if (graphs_->carries() && train_.boolean("captured")) {
+    throw ConfigError("char_lm",
+                      "captured steps have one graph, but what is remembered of a text grows over its first "
+                      "segments; set train.captured or task.carry_memory to false");
+  }
+  const nn::InputLayerOptions& input = model_options_.input;
+  const bool adds_positions = (input.positions != nn::Positions::relations && input.positions != nn::Positions::none) ||
+                              input.block_positions > 0;
+  if (graphs_->carries() && adds_positions) {
+    throw ConfigError("char_lm",
+                      "positions that are added to the inputs begin anew in each window, so they would put what is "
+                      "remembered of the windows before among its own tokens; set model.positions to \"relations\", "
+                      "without block_positions, or task.carry_memory to false");
+  }
   model_.to(device_);
+}
+
+std::shared_ptr<TextGraphs> CharLmRun::evaluation_graphs(const tasks::RunSettings& settings) const {
+  const WindowShape shape = evaluation_shape(settings.task);
+  if (shape == shape_) return graphs_;
+  return std::make_shared<TextGraphs>(*generator_, shape, settings.model.integer("layers"), graphs_->carries(),
+                                      device_);
+}
+
+double CharLmRun::forward_operations(TextGraphs& graphs) const {
+  const auto& layer = model_options_.transformer.layer;
+  const double dim = static_cast<double>(layer.dim), hidden = static_cast<double>(layer.feed_forward);
+  const double nodes = static_cast<double>(graphs.usual().computed_nodes());
+  const double edges = static_cast<double>(graphs.usual().followed_edges());
+  const double tokens = static_cast<double>(graphs.shape().tokens()),
+               vocabulary = static_cast<double>(vocabulary_->size());
+  const double remembered = static_cast<double>(graphs.usual().remembered_rows());
+  // Two operations for each multiplication with a weight: four projections, two of the feed-forward, the scores; for
+  // each edge q.k, q.r and p.v; keys and values of what is remembered.
+  return 2 * (nodes * (4 * dim * dim + 2 * dim * hidden) + tokens * dim * vocabulary + 3 * edges * dim +
+              2 * remembered * dim * dim);
 }
 
 tasks::RunFacts CharLmRun::facts() const {
   const auto& layer = model_options_.transformer.layer;
+  const TokenGraph& graph = graphs_->usual();
   const double dim = static_cast<double>(layer.dim), hidden = static_cast<double>(layer.feed_forward);
-  const double nodes = static_cast<double>(graph_.computed_nodes());
-  const double edges = static_cast<double>(graph_.followed_edges());
-  const double tokens = static_cast<double>(shape_.tokens()), vocabulary = static_cast<double>(vocabulary_.size());
-  // Two operations for each multiplication with a weight: four projections, two of the feed-forward, the scores; for
-  // each edge q.k, q.r and p.v. Backward is twice the forward pass.
-  const double forward = 2 * (nodes * (4 * dim * dim + 2 * dim * hidden) + tokens * dim * vocabulary + 3 * edges * dim);
+  const double nodes = static_cast<double>(graph.computed_nodes());
+  const double tokens = static_cast<double>(shape_.tokens()), vocabulary = static_cast<double>(vocabulary_->size());
+  const double forward = forward_operations(*graphs_);
   // Kept for backward, in floats: about eight vectors of a node's width and the hidden layer twice, or few of these,
-  // and scores and their gradient. Every parameter has a gradient and two moments.
+  // and scores of each layer that predicts, with their gradient. Every parameter has a gradient and two moments.
   const auto policy =
-      nn::activation_policy(model_options_.transformer, graph_.num_nodes() * shape_.count, shape_.tokens());
+      nn::activation_policy(model_options_.transformer, graph.num_nodes() * shape_.count, shape_.tokens());
   const bool few = policy == nn::ActivationPolicy::recompute_cheap;
   const bool checkpointed = policy == nn::ActivationPolicy::checkpoint_layers;
   const double layers_at_once = checkpointed ? 1.0 / static_cast<double>(model_options_.transformer.layers) : 1;
-  const double activations =
-      nodes * dim + layers_at_once * nodes * (few ? 5 * dim : 7 * dim + 2 * hidden) + 2 * tokens * vocabulary;
+  const auto predicting = static_cast<double>(model_options_.transformer.layers - auxiliary_losses({}).first_layer(1));
+  const double activations = nodes * dim + 4 * static_cast<double>(graph.remembered_rows()) * dim +
+                             layers_at_once * nodes * (few ? 5 * dim : 7 * dim + 2 * hidden) +
+                             2 * predicting * tokens * vocabulary;
+  // An evaluation keeps the rows of a layer, what attention and feed-forward make of them, and the scores.
+  const double evaluated = static_cast<double>(evaluation_graphs_->shape().tokens());
+  const double rows = static_cast<double>(evaluation_graphs_->usual().num_nodes() * evaluation_graphs_->shape().count);
+  const double evaluation = rows * (6 * dim + hidden) + 2 * evaluated * vocabulary;
   const auto parameters = model_.parameter_count();
   const std::int64_t parts = train_.integer("gradient_accumulation");
-  const double forward_passes_of_a_step = 3 * static_cast<double>(parts);
-  return {.attention_degree = graph_.attention_degree(),
-          .num_nodes = graph_.num_nodes(),
-          .num_edges = graph_.num_edges(),
+  // Backward is twice the forward pass.
+  const double evaluation_steps = forward_operations(*evaluation_graphs_) / forward / (3 * static_cast<double>(parts));
+  return {.attention_degree = graph.attention_degree(),
+          .num_nodes = graph.num_nodes(),
+          .num_edges = graph.num_edges(),
           .length = shape_.length,
           .parameters = parameters,
           .tokens_per_step = shape_.tokens() * parts,
           .operations_per_step = (checkpointed ? 4 : 3) * forward * static_cast<double>(parts),
-          .validation_steps = static_cast<double>(valid_.num_batches()) / forward_passes_of_a_step,
-          .test_steps = static_cast<double>(test_.num_batches()) / forward_passes_of_a_step,
-          .memory_bytes = static_cast<std::int64_t>(4 * activations) + 16 * parameters};
+          .validation_steps = static_cast<double>(valid_.num_batches()) * evaluation_steps,
+          .test_steps = static_cast<double>(test_.num_batches()) * evaluation_steps,
+          .memory_bytes = static_cast<std::int64_t>(4 * std::max(activations, evaluation)) + 16 * parameters};
 }
 
 tasks::Batch CharLmRun::batch(std::int64_t step, std::int64_t part) {
@@ -141,18 +205,59 @@ Tensor CharLmRun::loss(const tasks::Batch& batch, tasks::StepPosition at) {
 }
 
 nn::AuxiliaryLosses CharLmRun::auxiliary_losses(tasks::StepPosition at) const {
+  const bool by_layer = train_.string("auxiliary") == fade_by_layer;
   return nn::AuxiliaryLosses({.layers = model_options_.transformer.layers,
                               .steps = at.steps,
                               .weight = train_.number("auxiliary_weight"),
-                              .until = train_.number("auxiliary_until")});
+                              .until = train_.number("auxiliary_until"),
+                              .fade = by_layer ? nn::Fade::mean_by_layer : nn::Fade::linear});
 }
 
-Tensor CharLmRun::prediction_loss(const tasks::Batch& batch, tasks::StepPosition at) const {
+nn::SegmentMemory* CharLmRun::memory_at(tasks::StepPosition at) {
+  if (!graphs_->carries()) return nullptr;
+  nn::SegmentMemory& memory = memories_.at(static_cast<std::size_t>(at.part));
+  if (windows_.windows().windows_before(at.step) == 0) {
+    memory.layers.clear();
+  } else if (memory.layers.empty()) {
+    throw IoError("resume",
+                  fmt::format("the checkpoint does not hold what is remembered of the text before step {}; it "
+                              "was made without task.carry_memory",
+                              at.step));
+  }
+  return &memory;
+}
+
+nn::Module::NamedTensors CharLmRun::state() const {
+  nn::Module::NamedTensors state;
+  for (std::size_t part = 0; part < memories_.size(); ++part) {
+    for (std::size_t layer = 0; layer < memories_[part].layers.size(); ++layer) {
+      state.emplace_back(fmt::format("memory.{}.{}", part, layer), memories_[part].layers[layer]);
+    }
+  }
+  return state;
+}
+
+void CharLmRun::load_state(const nn::Module::NamedTensors& state) {
+  const auto layers = static_cast<std::size_t>(graphs_->carries() ? model_options_.transformer.layers : 0);
+  if (!state.empty() && state.size() != layers * memories_.size()) {
+    throw IoError("resume", fmt::format("the checkpoint remembers {} tensors of the text before it, this run {}",
+                                        state.size(), layers * memories_.size()));
+  }
+  for (nn::SegmentMemory& memory : memories_) memory.layers.clear();
+  for (std::size_t i = 0; i < state.size(); ++i) {
+    memories_[i / layers].layers.push_back(state[i].second.to(device_));
+  }
+}
+
+Tensor CharLmRun::prediction_loss(const tasks::Batch& batch, tasks::StepPosition at) {
   const nn::AuxiliaryLosses auxiliary = auxiliary_losses(at);
   const Tensor &inputs = batch[0], &targets = batch[1];
-  if (!auxiliary.active(at.step)) return cross_entropy(model_.forward(graph_, inputs), targets);
-  const std::vector<Tensor> scores = model_.forward_every_layer(graph_, inputs);
-  std::vector<Tensor> losses;
+  const TokenGraph& graph = graphs_->after(windows_.windows().windows_before(at.step));
+  nn::SegmentMemory* const memory = memory_at(at);
+  if (!auxiliary.active(at.step)) return cross_entropy(model_.forward(graph, inputs, memory), targets);
+  const std::int64_t first = auxiliary.first_layer(at.step);
+  const std::vector<Tensor> scores = model_.forward_every_layer(graph, inputs, first, memory);
+  std::vector<Tensor> losses(static_cast<std::size_t>(first));  // of layers that do not count: undefined
   for (const Tensor& layer : scores) losses.push_back(cross_entropy(layer, targets));
   const Tensor main = losses.back();
   losses.pop_back();
@@ -160,8 +265,8 @@ Tensor CharLmRun::prediction_loss(const tasks::Batch& batch, tasks::StepPosition
 }
 
 json CharLmRun::evaluate(tasks::Split split) {
-  if (split == tasks::Split::valid) return {{"bpc", bits_per_character(valid_)}};
-  json metrics = {{"bpc", bits_per_character(test_)}};
+  json metrics = (split == tasks::Split::valid ? valid_ : test_).metrics(model_, device_);
+  if (split == tasks::Split::valid) return metrics;
   if (!model_options_.transformer.layer.soft_span) return metrics;
   for (std::int64_t layer = 0; layer < model_options_.transformer.layers; ++layer) {
     metrics["spans"].push_back(model_.transformer().layer(layer).attention.spans());
@@ -169,32 +274,24 @@ json CharLmRun::evaluate(tasks::Split split) {
   return metrics;
 }
 
-double CharLmRun::bits_per_character(const EvaluationWindows& windows) {
-  const NoGrad no_grad;
-  model_.eval();
-  double nats = 0;
-  for (std::int64_t i = 0; i < windows.num_batches(); ++i) {
-    const WindowBatch batch = windows.batch(i);
-    const Tensor losses = cross_entropy(model_.forward(graph_, batch.inputs.to(device_)), batch.targets.to(device_),
-                                        {.ignore_index = not_scored, .reduction = Reduction::none});
-    for (const double loss : losses.to_vector<double>()) nats += loss;
-  }
-  model_.train();
-  return nats / std::numbers::ln2 / static_cast<double>(windows.scored());
-}
+/// Sizes of the three texts, in characters or in tokens.
+struct TextSizes {
+  std::size_t train, valid, test;
+};
 
 /// Says which part of the text is too short, and what decides how long it is.
-void require_windows(const TextSplits& splits, std::int64_t length) {
-  const auto require = [length](const char* name, const std::string& text) {
-    if (static_cast<std::int64_t>(text.size()) > length) return;
-    throw ConfigError("char_lm", fmt::format("the {} text has {} characters, a window of task.length = {} and the "
-                                             "character after it need {}; use a longer text, other shares of it, or "
-                                             "shorter windows",
-                                             name, text.size(), length, length + 1));
+void require_windows(const Settings& task, const TextSizes& sizes, const std::string& tokens) {
+  const auto require = [&tokens](const char* name, std::size_t size, const char* key, std::int64_t length) {
+    if (static_cast<std::int64_t>(size) > length) return;
+    throw ConfigError("char_lm",
+                      fmt::format("the {} text has {} {}, a window of task.{} = {} and the {} after it need "
+                                  "{}; use a longer text, other shares of it, or shorter windows",
+                                  name, size, tokens, key, length, tokens.substr(0, tokens.size() - 1), length + 1));
   };
-  require("training", splits.train);
-  require("validation", splits.valid);
-  require("test", splits.test);
+  require("training", sizes.train, "length", task.integer("length"));
+  const char* const key = task.has("evaluation_length") ? "evaluation_length" : "length";
+  require("validation", sizes.valid, key, evaluation_length(task));
+  require("test", sizes.test, key, evaluation_length(task));
 }
 
 /// Before anything large is made: who asks for more memory than there is, is ended without a word.
@@ -216,13 +313,32 @@ void require_memory(const tasks::RunSettings& settings) {
 class CharLmTask : public tasks::Task {
  public:
   std::string name() const override { return "char_lm"; }
-  std::string summary() const override { return "predict the next character of a text"; }
-  tasks::Metric metric() const override { return {.name = "bpc", .label = "bits per character"}; }
+  std::string summary() const override { return "predict the next character, word or piece of a word of a text"; }
+  /// Guessing among all 256 bytes costs 8 bits.
+  tasks::Metric metric() const override { return {.name = "bpc", .label = "bits per character", .hopeless = 2 * 8.0}; }
 
   std::vector<Parameter> task_parameters() const override {
-    return {object_parameter("corpus", "the text: {\"kind\": \"turn_taking\"} or {\"kind\": \"text\", \"path\": ...}"),
-            integer_parameter("length", "characters of a window; the second half is scored given the first",
-                              {.initial = 256, .smallest = 2, .largest = max_sequence_length})};
+    std::vector<Parameter> parameters = {
+        object_parameter("corpus", "the text: {\"kind\": \"turn_taking\"} or {\"kind\": \"text\", \"path\": ...}"),
+        integer_parameter("length", "tokens of a window; in an evaluation the second half is scored given the first",
+                          {.initial = 256, .smallest = 2, .largest = max_sequence_length}),
+        integer_parameter(
+            "evaluation_length",
+            "tokens of a window in an evaluation; default: length. Relations that only longer windows have "
+            "stay untrained: see clip_levels and max_distance of the patterns",
+            {.smallest = 2, .largest = max_sequence_length}),
+        integer_parameter("evaluation_stride",
+                          "tokens at the end of a window that are scored in an evaluation, all others being context; "
+                          "default: half of them",
+                          {.smallest = 1, .largest = max_sequence_length}),
+        boolean_parameter(
+            "carry_memory",
+            "for patterns that read remembered states (memory): windows follow each other through the text, "
+            "and each remembers those before; evaluations score every token. Without it, the second half of "
+            "a window remembers the first",
+            true)};
+    std::ranges::move(token_parameters(), std::back_inserter(parameters));
+    return parameters;
   }
 
   std::vector<Parameter> model_parameters() const override {
@@ -233,6 +349,13 @@ class CharLmTask : public tasks::Task {
                                           "soft_span",     "trained_start",    "output_gain"};
       return decided.contains(parameter.name);
     });
+    for (Parameter& parameter : nn::parameters_of(nn::InputLayerOptions{})) {
+      const std::set<std::string> known{"dim", "max_length", "norm_epsilon"};
+      if (!known.contains(parameter.name)) parameters.push_back(std::move(parameter));
+    }
+    parameters.push_back(number_parameter("output_dropout",
+                                          "share set to zero in the rows that the output projection reads",
+                                          {.initial = 0.0, .minimum = 0, .maximum = 0.999}));
     parameters.push_back(boolean_parameter("tied", "the output projection is the embedding", true));
     parameters.push_back(number_parameter("input_scale", "embeddings are multiplied by this times the root of dim",
                                           {.initial = 1.0, .minimum = 0}));
@@ -247,10 +370,14 @@ class CharLmTask : public tasks::Task {
                          "what each character that the heads of an adaptive_span graph reach, on average, adds to the "
                          "loss",
                          {.initial = 0.0, .minimum = 0}),
+        choice_parameter("auxiliary",
+                         "losses of the layers below the last: weighted by auxiliary_weight; fade_by_layer: the mean "
+                         "over the layers i > n p of n after the share p of the steps",
+                         {weighted, fade_by_layer}),
         number_parameter("auxiliary_weight",
                          "weight of the losses of the layers below the last at the first step; 0 = none",
                          {.initial = 0.0, .minimum = 0}),
-        number_parameter("auxiliary_until", "share of the steps after which the losses of lower layers have faded away",
+        number_parameter("auxiliary_until", "share of the steps after which the weighted losses have faded away",
                          {.initial = 0.5, .minimum = 0, .maximum = 1}),
     };
   }
@@ -280,10 +407,23 @@ class CharLmTask : public tasks::Task {
     if (dim % heads != 0) {
       throw ConfigError("model", fmt::format("dim must be a multiple of heads, {} is not one of {}", dim, heads));
     }
-    generators().make(settings.graph);
+    check_tokens(settings.task);
+    const std::int64_t evaluated = evaluation_length(settings.task);
+    if (const auto stride = settings.task.optional_integer("evaluation_stride"); stride && *stride > evaluated) {
+      throw ConfigError(
+          "task", fmt::format("evaluation_stride = {} is more than a window of {} tokens has", *stride, evaluated));
+    }
+    const auto fixed = generators().make(settings.graph)->fixed_length();
+    if (fixed && evaluated != *fixed) {
+      throw ConfigError("task", fmt::format("the pattern has graphs of {} tokens only, not of evaluation_length = {}",
+                                            *fixed, evaluated));
+    }
   }
 
   std::string why_length_is_fixed(const tasks::RunSettings& settings) const override {
+    if (settings.train.string("auxiliary") == fade_by_layer) {
+      return "its auxiliary losses fade layer by layer over all steps (auxiliary)";
+    }
     return settings.train.number("auxiliary_weight") == 0
                ? ""
                : "its auxiliary losses fade over a share of all steps (auxiliary_until)";
@@ -298,8 +438,11 @@ class CharLmTask : public tasks::Task {
     const Settings corpus = read_corpus_settings(settings.task.json("corpus"));
     require_memory(settings);
     const TextSplits splits = load_corpus(corpus, settings.data_folders, seed);
-    require_windows(splits, settings.task.integer("length"));
-    return std::make_unique<CharLmRun>(settings, splits);
+    require_windows(settings.task, {splits.train.size(), splits.valid.size(), splits.test.size()}, "characters");
+    TokenizedCorpus tokens = tokenize_corpus(settings.task, splits, settings.data_folders, settings.checkpoint);
+    require_windows(settings.task, {tokens.train->size(), tokens.valid.tokens->size(), tokens.test.tokens->size()},
+                    token_name(settings.task));
+    return std::make_unique<CharLmRun>(settings, std::move(tokens));
   }
 };
 
@@ -314,32 +457,18 @@ CharacterModelOptions character_model_options(const Settings& model, std::int64_
                                               const GraphGenerator& generator, std::int64_t length) {
   nn::GraphTransformerOptions options = default_transformer();
   nn::read_options(model, options);
+  nn::InputLayerOptions input{.max_length = length};
+  nn::read_options(model, input);
+  options.layer.ignore_relations = !nn::uses_relations(input.positions);
   options = nn::GraphTransformerOptions::for_graph(generator, length, options);
   if (options.layer.pre_norm) options.layer.output_gain = 1 / std::sqrt(2.0 * static_cast<double>(options.layers));
   return {.vocabulary = vocabulary,
           .transformer = options,
           .input_scale = model.number("input_scale"),
-          .tied = model.boolean("tied")};
-}
-
-std::string to_hexadecimal(const std::string& bytes) {
-  std::string text;
-  for (const char byte : bytes) text += fmt::format("{:02x}", static_cast<unsigned char>(byte));
-  return text;
-}
-
-std::string from_hexadecimal(const std::string& text) {
-  const auto digit = [&](char c) {
-    const auto place = std::string_view("0123456789abcdef").find(c);
-    if (place == std::string_view::npos) throw IoError("checkpoint", "the vocabulary is not hexadecimal");
-    return static_cast<int>(place);
-  };
-  if (text.size() % 2 != 0) throw IoError("checkpoint", "the vocabulary is not hexadecimal");
-  std::string bytes;
-  for (std::size_t i = 0; i < text.size(); i += 2) {
-    bytes += static_cast<char>(16 * digit(text[i]) + digit(text[i + 1]));
-  }
-  return bytes;
+          .tied = model.boolean("tied"),
+          .input = input,
+          // Checkpoints of earlier versions have no such key.
+          .output_dropout = model.values().contains("output_dropout") ? model.number("output_dropout") : 0};
 }
 
 }  // namespace bough

@@ -1,40 +1,68 @@
 #include "bough/tasks/character_model.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <utility>
 
 #include "bough/autograd/autograd.h"
+#include "bough/core/errors.h"
 #include "bough/ops/arithmetic.h"
 #include "bough/ops/arrange.h"
 #include "bough/ops/rows.h"
 
 namespace bough {
 
+namespace {
+
+nn::InputLayerOptions input_options(const CharacterModelOptions& options) {
+  nn::InputLayerOptions input = options.input;
+  input.dim = options.transformer.layer.dim;
+  return input;
+}
+
+}  // namespace
+
 CharacterModel::CharacterModel(const CharacterModelOptions& options)
     : options_(options),
       embedding_({.count = options.vocabulary, .dim = options.transformer.layer.dim}),
-      transformer_(options.transformer) {
+      input_(input_options(options)),
+      transformer_(options.transformer),
+      output_dropout_(options.output_dropout) {
   add_module("embedding", embedding_);
+  add_module("input", input_);
   add_module("transformer", transformer_);
+  add_module("output_dropout", output_dropout_);
   if (options.tied) return;
   output_ = std::make_unique<nn::Linear>(
       nn::LinearOptions{.in = options.transformer.layer.dim, .out = options.vocabulary, .bias = false});
   add_module("output", *output_);
 }
 
-Tensor CharacterModel::embed(const Tensor& characters) const {
+Tensor CharacterModel::embeddings(const Tensor& characters) const {
   return embedding_.forward(characters) *
          (options_.input_scale * std::sqrt(static_cast<double>(options_.transformer.layer.dim)));
 }
 
-Tensor CharacterModel::scores(const Tensor& states) const {
-  return output_ == nullptr ? embedding_.project(states) : output_->forward(states);
+Tensor CharacterModel::embed(const TokenGraph& graph, const Tensor& characters) const {
+  return input_.forward(embeddings(characters), graph.length());
 }
 
-Tensor CharacterModel::states(const TokenGraph& graph, const Tensor& tokens, std::vector<Tensor>* below) const {
+Tensor CharacterModel::embed_next(const Tensor& characters, std::int64_t begin) const {
+  return input_.forward_from(embeddings(characters), begin);
+}
+
+Tensor CharacterModel::scores(const Tensor& states) const {
+  const Tensor read = output_dropout_.forward(states);
+  return output_ == nullptr ? embedding_.project(read) : output_->forward(read);
+}
+
+Tensor CharacterModel::states(const TokenGraph& graph, const Tensor& tokens, nn::SegmentMemory* carried,
+                              std::vector<Tensor>* below) const {
   const auto layers = static_cast<std::size_t>(options_.transformer.layers);
   std::vector<std::vector<Tensor>> made(layers);  // by each layer, part after part
-  nn::SegmentMemory memory;
+  nn::SegmentMemory within;
+  nn::SegmentMemory& memory = carried == nullptr ? within : *carried;
   for (const TokenGraph::Part& part : graph.parts()) {
     nn::ForwardOptions options{.memory = &memory};
     if (below != nullptr) {
@@ -52,27 +80,33 @@ Tensor CharacterModel::states(const TokenGraph& graph, const Tensor& tokens, std
   return joined(made.back());
 }
 
-Tensor CharacterModel::forward(const TokenGraph& graph, const Tensor& characters) const {
-  return scores(states(graph, embed(characters), nullptr));
+Tensor CharacterModel::forward(const TokenGraph& graph, const Tensor& characters, nn::SegmentMemory* memory) const {
+  return scores(states(graph, embed(graph, characters), memory, nullptr));
 }
 
-std::vector<Tensor> CharacterModel::forward_every_layer(const TokenGraph& graph, const Tensor& characters) const {
+std::vector<Tensor> CharacterModel::forward_every_layer(const TokenGraph& graph, const Tensor& characters,
+                                                        std::int64_t first, nn::SegmentMemory* memory) const {
+  if (first < 0 || first >= options_.transformer.layers) {
+    throw IndexError("character model", fmt::format("there is no layer {} of {}", first, options_.transformer.layers));
+  }
   std::vector<Tensor> result;
-  const Tensor last = states(graph, embed(characters), &result);
+  const Tensor last = states(graph, embed(graph, characters), memory, &result);
+  result.erase(result.begin(), result.begin() + first);
   for (Tensor& below : result) below = scores(transformer_.finish(below));
   result.push_back(scores(last));
   return result;
 }
 
 CharacterDecoder::CharacterDecoder(const CharacterModel& model, const GraphGenerator& generator, std::int64_t length)
-    : model_(&model),
-      device_(model.parameters().front().device()),
-      decoder_(model.transformer(), window_graph(generator, length)) {}
+    : CharacterDecoder(model, window_graph(generator, length)) {}
+
+CharacterDecoder::CharacterDecoder(const CharacterModel& model, AttentionGraph graph)
+    : model_(&model), device_(model.parameters().front().device()), decoder_(model.transformer(), std::move(graph)) {}
 
 Tensor CharacterDecoder::read(std::int32_t character) {
   const NoGrad no_grad;
   const Tensor one = Tensor::from_vector(std::vector<std::int32_t>{character}, {1}, device_);
-  return model_->scores(decoder_.read(model_->embed(one))).reshape({-1});
+  return model_->scores(decoder_.read(model_->embed_next(one, decoder_.position()))).reshape({-1});
 }
 
 }  // namespace bough

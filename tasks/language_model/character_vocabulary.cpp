@@ -28,7 +28,14 @@ CharacterVocabulary CharacterVocabulary::of(const std::vector<std::string_view>&
   return CharacterVocabulary(bytes);
 }
 
-std::vector<std::int32_t> CharacterVocabulary::encode(std::string_view text) const {
+char CharacterVocabulary::byte(std::int64_t id) const {
+  if (id < 0 || id >= size()) {
+    throw IndexError("vocabulary", fmt::format("there is no character {}, the {} there are count from 0", id, size()));
+  }
+  return bytes_[static_cast<std::size_t>(id)];
+}
+
+TokenizedText CharacterVocabulary::tokenize(std::string_view text) const {
   std::vector<std::int32_t> ids(text.size());
   for (std::size_t i = 0; i < text.size(); ++i) {
     ids[i] = ids_[static_cast<unsigned char>(text[i])];
@@ -38,7 +45,13 @@ std::vector<std::int32_t> CharacterVocabulary::encode(std::string_view text) con
                                                   i, static_cast<unsigned char>(text[i]), bytes_.size()));
     }
   }
-  return ids;
+  return {.tokens = std::move(ids)};
 }
+
+std::string CharacterVocabulary::text_of(std::int32_t token, std::optional<std::int32_t> /*before*/) const {
+  return {byte(token)};
+}
+
+std::int32_t CharacterVocabulary::start() const { return std::max(ids_['\n'], 0); }
 
 }  // namespace bough

@@ -11,6 +11,7 @@
 #include "bough/core/random.h"
 #include "bough/nn/checkpoint.h"
 #include "tasks/language_model/char_lm.h"
+#include "tasks/language_model/tokenized_corpus.h"
 #include "tasks/recorded_plugins.h"
 
 namespace bough {
@@ -31,6 +32,13 @@ std::int64_t choose(const std::vector<double>& scores, double temperature, const
   return best - scores.begin();
 }
 
+/// The task of a checkpoint. Those of earlier versions lack keys that came later; they were made as these values say.
+Settings task_of(const nlohmann::json& config) {
+  nlohmann::json task = {{"tokens", "characters"}, {"evaluation_length", nullptr}, {"carry_memory", false}};
+  task.update(config.at("task"));
+  return {"task", task};
+}
+
 }  // namespace
 
 TrainedCharacterModel load_character_model(const std::string& path, Device device) {
@@ -42,49 +50,58 @@ TrainedCharacterModel load_character_model(const std::string& path, Device devic
                   fmt::format("'{}' is no checkpoint of a character language model: it has no {}", path, name));
   };
   const nlohmann::json config = parse_json(note("config"), path);
-  const Settings task("task", config.at("task"));
+  const Settings task = task_of(config);
   // Checkpoints of earlier versions do not say which plug-ins they need.
   if (const auto plugins = notes.find(tasks::plugins_note); plugins != notes.end()) {
     tasks::load_recorded_plugins(config.at("graph"), parse_json(plugins->second, path));
   }
-  TrainedCharacterModel trained{.vocabulary = CharacterVocabulary(from_hexadecimal(note(vocabulary_note))),
+  TrainedCharacterModel trained{.vocabulary = read_vocabulary(task, note(vocabulary_note)),
                                 .generator = generators().make(config.at("graph")),
                                 .length = task.integer("length"),
                                 .model = nullptr};
+  const std::int64_t longest = std::max(trained.length, task.optional_integer("evaluation_length").value_or(0));
   trained.model = std::make_unique<CharacterModel>(character_model_options(
-      Settings("model", config.at("model")), trained.vocabulary.size(), *trained.generator, trained.length));
+      Settings("model", config.at("model")), trained.vocabulary->size(), *trained.generator, longest));
+  trained.carries_memory = task.boolean("carry_memory") && remembered_tokens(*trained.generator, trained.length) > 0;
   nn::load_checkpoint(path, *trained.model);
   trained.model->to(device);
   trained.model->eval();
   return trained;
 }
 
+AttentionGraph TrainedCharacterModel::decoding_graph() const {
+  if (!carries_memory) return window_graph(*generator, length);
+  return carried_graph(*generator, length, 1 + (remembered_tokens(*generator, length) + length - 1) / length);
+}
+
 std::string generate_text(const std::string& checkpoint, const GenerateOptions& options) {
   if (!(options.temperature >= 0) || std::isinf(options.temperature)) {
     throw ConfigError("generate", fmt::format("the temperature must be at least 0, not {}", options.temperature));
   }
+  if (options.count < 0) {
+    throw ConfigError("generate", fmt::format("the count of characters must be at least 0, not {}", options.count));
+  }
   const TrainedCharacterModel trained = load_character_model(checkpoint, options.device);
-  const std::string& known = trained.vocabulary.bytes();
-  const std::string prompt = !options.prompt.empty()                 ? options.prompt
-                             : known.find('\n') != std::string::npos ? "\n"
-                                                                     : known.substr(0, 1);
-  std::vector<std::int32_t> text = trained.vocabulary.encode(prompt);
-  CharacterDecoder decoder(*trained.model, *trained.generator, trained.length);
+  std::vector<std::int32_t> text = trained.vocabulary->encode(options.prompt);
+  if (text.empty()) text.push_back(trained.vocabulary->start());
+  CharacterDecoder decoder(*trained.model, trained.decoding_graph());
 
   Tensor scores;
   const auto read_from = [&](std::size_t begin) {
     decoder.restart();
     for (std::size_t i = begin; i < text.size(); ++i) scores = decoder.read(text[i]);
   };
-  const auto half = static_cast<std::size_t>(std::max<std::int64_t>(1, trained.length / 2));
+  const auto half = static_cast<std::size_t>(std::max<std::int64_t>(1, decoder.length() / 2));
   read_from(text.size() - std::min(text.size(), std::max<std::size_t>(half, 1)));
   std::string result = options.prompt;
   for (std::int64_t i = 0; i < options.count; ++i) {
     const std::int64_t next = choose(scores.to_vector<double>(), options.temperature,
                                      RandomStream{options.seed, static_cast<std::uint64_t>(i)});
+    const std::optional<std::int32_t> before = result.empty() ? std::nullopt : std::optional(text.back());
     text.push_back(static_cast<std::int32_t>(next));
-    result += trained.vocabulary.byte(next);
-    options.on_character(result.back());
+    const std::string added = trained.vocabulary->text_of(text.back(), before);
+    result += added;
+    options.on_text(added);
     if (decoder.position() < decoder.length()) {
       scores = decoder.read(text.back());
     } else {

@@ -18,7 +18,7 @@ class BuiltOnce : public GraphGenerator {
 
   AttentionGraph build(const BuildOptions& options) const override {
     const auto [entry, added] = built_.try_emplace({options.length, options.past});
-    if (added) entry->second = generator_.build(options);
+    if (added) entry->second = build_checked(generator_, options);
     return entry->second;
   }
   std::int64_t num_relations(std::int64_t max_length) const override { return generator_.num_relations(max_length); }
@@ -39,28 +39,43 @@ std::int64_t count_memory(const AttentionGraph& graph) {
   return std::ranges::count(graph.source_kinds, NodeKind::memory);
 }
 
+void require_one_text(const AttentionGraph& graph) {
+  const bool reads_other_text = std::ranges::any_of(
+      graph.source_kinds, [](NodeKind kind) { return kind != NodeKind::token && kind != NodeKind::memory; });
+  if (!reads_other_text) return;
+  throw ConfigError("char_lm",
+                    "the pattern reads another text, and here is only one; use a pattern whose tokens "
+                    "attend to their own window");
+}
+
+/// Tokens that a segment remembers which has so many before it.
+std::int64_t remembered_of_past(const GraphGenerator& generator, std::int64_t length, std::int64_t past) {
+  const std::int64_t remembered = count_memory(generator.build({.length = length, .causal = true, .past = past}));
+  if (remembered <= past) return remembered;
+  throw ConfigError("char_lm", fmt::format("the pattern remembers {} tokens before a segment, which has {} before it; "
+                                           "it must heed BuildOptions::past",
+                                           remembered, past));
+}
+
+/// Segments one after the other: the last may have another length. Each remembers what the pattern can of those before.
+std::vector<Segment> consecutive(const GraphGenerator& generator, const std::vector<std::int64_t>& lengths) {
+  std::vector<Segment> segments;
+  std::int64_t begin = 0;
+  for (const std::int64_t length : lengths) {
+    const std::int64_t remembered = remembered_of_past(generator, length, begin);
+    if (!segments.empty()) segments.back().remembered = remembered;
+    segments.push_back(
+        {.begin = begin, .options = {.length = length, .causal = true, .past = remembered}, .remembered = 0});
+    begin += length;
+  }
+  return segments;
+}
+
 std::vector<Segment> segments_of(const GraphGenerator& generator, std::int64_t length) {
   const AttentionGraph whole = generator.build({.length = length, .causal = true});
   if (!whole.graph.is_bipartite()) return {{.options = {.length = length, .causal = true}}};
-  const bool reads_other_text = std::ranges::any_of(
-      whole.source_kinds, [](NodeKind kind) { return kind != NodeKind::token && kind != NodeKind::memory; });
-  if (reads_other_text) {
-    throw ConfigError("char_lm",
-                      "the pattern reads another text, and here is only one; use a pattern whose tokens "
-                      "attend to their own window");
-  }
-  const std::int64_t half = length / 2;
-  const Segment first{.options = {.length = half, .causal = true, .past = 0}};
-  const BuildOptions second{.length = length - half, .causal = true, .past = half};
-  const std::int64_t remembered = count_memory(generator.build(second));
-  if (count_memory(generator.build(first.options)) > 0 || remembered > half) {
-    throw ConfigError("char_lm",
-                      fmt::format("the pattern remembers {} tokens before the second half of a window, which "
-                                  "has {} before it; it must heed BuildOptions::past",
-                                  remembered, half));
-  }
-  return {{.begin = 0, .options = first.options, .remembered = remembered},
-          {.begin = half, .options = second, .remembered = 0}};
+  require_one_text(whole);
+  return consecutive(generator, {length / 2, length - length / 2});
 }
 
 /// Rows of the batch that are tokens of the segment.
@@ -78,8 +93,12 @@ Tensor as_tensor(const std::vector<std::int32_t>& rows, Device device) {
   return Tensor::from_vector(rows, {std::ssize(rows)}).to(device);
 }
 
-/// All segments as one graph of tokens: what is remembered of a token is the token.
-AttentionGraph joined(const GraphGenerator& generator, const std::vector<Segment>& segments, std::int64_t length) {
+/// All segments as one graph of tokens: what is remembered of a token is the token. Relations are those of sequences of
+/// the given length.
+AttentionGraph joined(const GraphGenerator& generator, const std::vector<Segment>& segments,
+                      std::int64_t relation_length) {
+  const std::int64_t length = segments.back().begin + segments.back().options.length;
+  const std::int64_t num_relations = generator.num_relations(relation_length);
   std::vector<std::int32_t> src, dst, types;
   AttentionGraph result;
   for (const Segment& segment : segments) {
@@ -94,10 +113,10 @@ AttentionGraph joined(const GraphGenerator& generator, const std::vector<Segment
     result.relations = part.relations;
     result.soft_span = part.soft_span;
   }
-  result.graph = Graph::from_edges(
-      std::move(src), std::move(dst),
-      {.num_nodes = length, .edge_types = std::move(types), .num_edge_types = generator.num_relations(length)});
-  result.relations.resize(static_cast<std::size_t>(generator.num_relations(length)));
+  result.graph =
+      Graph::from_edges(std::move(src), std::move(dst),
+                        {.num_nodes = length, .edge_types = std::move(types), .num_edge_types = num_relations});
+  result.relations.resize(static_cast<std::size_t>(num_relations));
   const auto count = static_cast<std::size_t>(length);
   result.tokens.resize(count);
   std::iota(result.tokens.begin(), result.tokens.end(), 0);
@@ -118,8 +137,35 @@ AttentionGraph window_graph(const GraphGenerator& generator, std::int64_t length
   return segments.size() == 1 ? once.build(segments.front().options) : joined(once, segments, length);
 }
 
+std::int64_t remembered_tokens(const GraphGenerator& generator, std::int64_t length) {
+  return count_memory(generator.build({.length = length, .causal = true}));
+}
+
+AttentionGraph carried_graph(const GraphGenerator& generator, std::int64_t segment_length, std::int64_t segments) {
+  const std::vector<std::int64_t> lengths(static_cast<std::size_t>(segments), segment_length);
+  const BuiltOnce once(generator);
+  return joined(once, consecutive(once, lengths), segment_length);
+}
+
+TokenGraph::TokenGraph(const GraphGenerator& generator, const SegmentOptions& options) : length_(options.length) {
+  const BuiltOnce once(generator);
+  const BuildOptions segment{
+      .length = options.length, .causal = true, .past = remembered_of_past(once, options.length, options.past)};
+  const AttentionGraph one = once.build(segment);
+  require_one_text(one);
+  attention_degree_ = bough::attention_degree(one);
+  num_edges_ = one.graph.num_edges();
+  num_nodes_ = one.graph.num_dst();
+  const std::int64_t next = remembered_of_past(once, options.length, options.past + options.length);
+  const std::vector<BuildOptions> sequences(static_cast<std::size_t>(options.windows), segment);
+  parts_.push_back({nn::make_layer_schedule(build_batch(once, sequences), {.layers = options.layers, .memory = next})
+                        .to(options.device),
+                    Tensor()});
+}
+
 TokenGraph::TokenGraph(const GraphGenerator& generator, std::int64_t length, std::int64_t windows, std::int64_t layers,
-                       Device device) {
+                       Device device)
+    : length_(length) {
   const BuiltOnce once(generator);
   const AttentionGraph one = window_graph(once, length);
   attention_degree_ = bough::attention_degree(one);
@@ -150,6 +196,12 @@ std::int64_t TokenGraph::computed_nodes() const {
     }
   }
   return nodes;
+}
+
+std::int64_t TokenGraph::remembered_rows() const {
+  std::int64_t rows = 0;
+  for (const Part& part : parts_) rows += part.schedule.num_outside * std::ssize(part.schedule.layers);
+  return rows;
 }
 
 std::int64_t TokenGraph::followed_edges() const {

@@ -7,14 +7,18 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <tuple>
 
 #include "bough/core/errors.h"
 #include "bough/core/json.h"
 #include "bough/graph/plugin.h"
+#include "graph/generators/own_degree.h"
 #include "tasks/data/data_path.h"
 #include "tasks/recorded_plugins.h"
 #include "tasks/registry.h"
 #include "tasks/runner/embedded.h"
+#include "tasks/runner/experiment_checks.h"
+#include "tasks/runner/extends.h"
 #include "tasks/training/training_options.h"
 
 namespace bough::runner {
@@ -24,6 +28,7 @@ using nlohmann::json;
 
 std::vector<std::string> split_path(const std::string& path) {
   // What is swept is named by a whole path, so that is one key.
+  if (path.starts_with("sweep.zip.")) return {"sweep", zip_key, path.substr(10)};
   if (path.starts_with("sweep.")) return {"sweep", path.substr(6)};
   std::vector<std::string> keys;
   std::size_t begin = 0;
@@ -74,11 +79,13 @@ json config_of(const Settings& all) {
 /// Solves the "degree" of graphs, each once: runs differ in seeds and models too.
 class DegreeChoices {
  public:
-  std::optional<DegreeChoice> choose(json& graph, const BuildOptions& options) {
-    const auto [entry, added] = solved_.try_emplace({graph.dump(), options.length});
+  /// `swept`: the degree is one of a sweep over graph.degree, where it is the attention degree of every pattern.
+  std::optional<DegreeChoice> choose(json& graph, const BuildOptions& options, bool swept) {
+    const auto [entry, added] = solved_.try_emplace({graph.dump(), options.length, swept});
     if (added) {
       json specification = graph;
-      entry->second.choice = choose_degree(specification, options);
+      if (swept) entry->second.choice = choose_own_degree(specification, options);
+      if (!entry->second.choice) entry->second.choice = choose_degree(specification, options);
       entry->second.graph = std::move(specification);
     }
     graph = entry->second.graph;
@@ -90,8 +97,24 @@ class DegreeChoices {
     json graph;
     std::optional<DegreeChoice> choice;
   };
-  std::map<std::pair<std::string, std::int64_t>, Solved> solved_;
+  std::map<std::tuple<std::string, std::int64_t, bool>, Solved> solved_;
 };
+
+/// Files with graphs are looked up like data; what is not found stays as it is.
+void find_graph_files(json& graph, const std::vector<std::string>& folders) {
+  if (!graph.is_structured()) return;
+  if (graph.is_object() && graph.value("kind", json()) == "file" && graph.value("path", json()).is_string()) {
+    const std::filesystem::path path = graph["path"].get<std::string>();
+    for (const std::string& folder : folders) {
+      const std::filesystem::path place = (folder / path).lexically_normal();
+      std::error_code error;
+      if (!std::filesystem::is_regular_file(place, error)) continue;
+      graph["path"] = place.string();
+      return;
+    }
+  }
+  for (json& part : graph) find_graph_files(part, folders);
+}
 
 /// The run with these settings; `source` is the experiment without its sweep.
 PlannedRun check_run(const ParameterTable& table, const tasks::Task& task, const json& source, const json& settings,
@@ -99,22 +122,38 @@ PlannedRun check_run(const ParameterTable& table, const tasks::Task& task, const
   json own = source;
   for (const auto& [path, value] : settings.items()) set_value(own, path, value);
   if (own.contains("graph") && own["graph"].is_string()) own["graph"] = {{"kind", own["graph"]}};
+  if (!own.contains("graph")) {
+    throw ConfigError("experiment",
+                      "graph is missing: an object like {\"kind\": \"bpt\", \"k\": 4}, or the name of a pattern; bough "
+                      "generators lists them");
+  }
   const Settings all = table.read("experiment", own);
   json config = config_of(all);
-  const auto choice = choices.choose(config["graph"], task.graph_options(all.object("task")));
+  find_graph_files(config["graph"], options.data_folders);
+  const auto choice =
+      choices.choose(config["graph"], task.graph_options(all.object("task")), settings.contains("graph.degree"));
   PlannedRun run{.name = {},
                  .config = config,
                  .settings = settings,
                  .checked = settings_of(config, options.data_folders, options.device),
                  .choice = choice};
   training::check_training(run.checked.train);
-  task.check(run.checked);
+  try {
+    task.check(run.checked);
+  } catch (const ConfigError& error) {
+    const std::string message = error.what();
+    const auto begins = [&message](const char* place) { return message.starts_with(place); };
+    if (!begins("[of]") && !begins("[of[") && !begins("[of.")) throw;  // a pattern within the graph
+    throw ConfigError("[graph." + message.substr(1));
+  }
   return run;
 }
 
+std::string absolute(const std::string& path) { return std::filesystem::absolute(path).lexically_normal().string(); }
+
 /// A library that an experiment names is looked up like data. One that is no longer there may have been loaded from
-/// elsewhere (--plugin).
-void load_named_plugin(const std::string& name, const std::vector<std::string>& folders) {
+/// elsewhere (--plugin). Returns where it is, so that the saved experiment can be read from another folder.
+std::string load_named_plugin(const std::string& name, const std::vector<std::string>& folders) {
   std::string path;
   try {
     path = find_data_file(name, folders);
@@ -122,11 +161,14 @@ void load_named_plugin(const std::string& name, const std::vector<std::string>& 
     const auto same_file = [&](const std::string& library) {
       return std::filesystem::path(library).filename() == std::filesystem::path(name).filename();
     };
-    if (std::ranges::any_of(tasks::loaded_plugins(), same_file)) return;
-    throw IoError("plugins", fmt::format("there is no library '{}' in {}; say where it is with --plugin FILE", name,
-                                         fmt::join(folders, ", ")));
+    const std::vector<std::string> loaded = tasks::loaded_plugins();
+    if (const auto found = std::ranges::find_if(loaded, same_file); found != loaded.end()) return absolute(*found);
+    throw ConfigError("plugins", fmt::format("there is no library '{}' in {}; say where it is with --plugin FILE "
+                                             "(RunOptions::plugins)",
+                                             name, fmt::join(folders, ", ")));
   }
   load_plugin(path);
+  return absolute(path);
 }
 
 /// "[bpt] k must be ..." as a part of another error: "bpt: k must be ...".
@@ -156,6 +198,62 @@ PlannedRun run_at(const std::vector<SweepAxis>& axes, const SweepPlace& place,
   }
 }
 
+/// Of an experiment that extends no other any more.
+Experiment read_merged(json source, const ExperimentOptions& options) {
+  for (const std::string& text : options.overrides) apply_override(source, text);
+  if (source.contains("plugins") && source["plugins"].is_array()) {
+    for (json& library : source["plugins"]) {
+      if (library.is_string()) library = load_named_plugin(library.get<std::string>(), options.data_folders);
+    }
+  }
+
+  const tasks::Task& task = tasks::task_named(task_kind(source));
+  const ParameterTable table = experiment_parameters(task);
+  json own = source;
+  own.erase("sweep");
+  const std::vector<SweepAxis> axes = read_sweep(source.value("sweep", json::object()));
+  require_sweepable(axes, table);
+  Experiment experiment{.name = experiment_name(own), .description = {}, .source = source, .task = &task, .runs = {}};
+  std::map<std::string, const json*> config_of_name;
+  std::map<std::string, std::string> name_of_config;
+  DegreeChoices choices;
+  const std::vector<SweepPlace> places = sweep_places(axes);
+  experiment.runs.reserve(places.size());
+  for (const SweepPlace& place : places) {
+    const auto run_with = [&](const json& settings) { return check_run(table, task, own, settings, options, choices); };
+    PlannedRun& run = experiment.runs.emplace_back(run_at(axes, place, run_with));
+    const std::string name = run_name(axes, place, run.config["graph"]);
+    run.name = name;
+    run.following = following_paths(axes);
+    for (int number = 2; !config_of_name.emplace(run.name, &run.config).second; ++number) {
+      if (*config_of_name[run.name] == run.config) {
+        throw ConfigError("sweep",
+                          fmt::format("two runs would be the same, '{}'{}", run.name,
+                                      run.choice ? ": " + to_string(*run.choice) : "; is a value given twice?"));
+      }
+      run.name = fmt::format("{}-{}", name, number);
+    }
+    json meant = run.config;
+    meant["graph"] = completed_graph(meant["graph"]);
+    if (const auto [same, added] = name_of_config.emplace(meant.dump(), run.name); !added) {
+      throw ConfigError("sweep", fmt::format("the runs '{}' and '{}' would be the same: {}", same->second, run.name,
+                                             run.choice ? to_string(*run.choice)
+                                                        : "they differ only in values that are the default"));
+    }
+  }
+  if (!axes.empty()) {
+    json first = own;
+    const json settings = settings_at(axes, places.front());
+    for (const auto& [path, value] : settings.items()) set_value(first, path, value);
+    if (first.contains("graph") && first["graph"].is_string()) first["graph"] = {{"kind", first["graph"]}};
+    require_valid_below_sweep(own, first, table);
+  }
+  require_known_focus(own, experiment.runs);
+  experiment.description = own.value("description", "");
+  experiment.jobs = own.value("jobs", json()).is_number_integer() ? own["jobs"].get<std::int64_t>() : 0;
+  return experiment;
+}
+
 }  // namespace
 
 ParameterTable experiment_parameters(const tasks::Task& task) {
@@ -163,21 +261,25 @@ ParameterTable experiment_parameters(const tasks::Task& task) {
   about_task.insert(about_task.begin(), choice_parameter("kind", "what is learned: " + task.summary(), {task.name()}));
   std::vector<Parameter> train = training::training_parameters();
   std::ranges::copy(task.train_parameters(), std::back_inserter(train));
-  return {string_parameter("name", "of the experiment, in the report and as the default folder", "experiment"),
-          string_parameter("description", "what it is for, shown in the report", ""),
-          string_parameter("focus",
-                           "the pattern that the report compares with all others: a kind of graph, or what names of "
-                           "runs begin with; none = all with all",
-                           ""),
-          string_parameter("$schema", "where an editor finds what bough run --schema prints; ignored", ""),
-          object_parameter("task", "what is learned, from which data", about_task),
-          object_parameter("model", "the same for every pattern", task.model_parameters()),
-          object_parameter("graph", "the attention pattern; bough generators lists them", {}, true),
-          object_parameter("train", "how long and how fast it learns", train),
-          object_parameter("sweep", "dotted path -> list of values; every combination is one run"),
-          list_parameter("plugins", "shared libraries with further patterns", string_parameter("file", "")),
-          integer_parameter("jobs", "runs side by side; default: as many as there are cores",
-                            {.smallest = 1, .largest = 1024})};
+  return {
+      string_parameter("name", "of the experiment, in the report and as the default folder", "experiment"),
+      string_parameter("description", "what it is for, shown in the report", ""),
+      string_parameter("focus",
+                       "the pattern that the report compares with all others: a kind of graph, or what names of "
+                       "runs begin with; none = all with all",
+                       ""),
+      string_parameter("$schema", "where an editor finds what bough run --schema prints; ignored", ""),
+      string_parameter("extends", "another experiment, which this one changes: a file beside it or under --data", ""),
+      object_parameter("task", "what is learned, from which data", about_task),
+      object_parameter("model", "the same for every pattern", task.model_parameters()),
+      object_parameter("graph", "the attention pattern; bough generators lists them", {}, true),
+      object_parameter("train", "how long and how fast it learns", train),
+      object_parameter("sweep",
+                       "dotted path -> list of values; every combination is one run; lists in \"zip\" are walked "
+                       "through together"),
+      list_parameter("plugins", "shared libraries with further patterns", string_parameter("file", "")),
+      integer_parameter("jobs", "runs side by side; default: as many as there are cores",
+                        {.smallest = 1, .largest = 1024})};
 }
 
 void apply_override(json& source, const std::string& text) {
@@ -187,10 +289,13 @@ void apply_override(json& source, const std::string& text) {
   }
   if (!is_utf8(text)) throw ConfigError("--set", "text must be UTF-8, like all JSON");
   const std::string path = text.substr(0, equals), value = text.substr(equals + 1);
+  if (path == "extends") {
+    throw ConfigError("--set", fmt::format("extends={}: what an experiment extends is said in its own file", value));
+  }
   json parsed = json::parse(value, nullptr, false);
   if (parsed.is_discarded()) parsed = value;
   set_value(source, path, parsed);
-  if (source.contains("sweep") && source["sweep"].is_object()) source["sweep"].erase(path);
+  end_sweep_of(source, path);
 }
 
 tasks::RunSettings settings_of(const json& config, std::vector<std::string> data_folders, Device device) {
@@ -235,43 +340,18 @@ Experiment read_experiment(json source, const ExperimentOptions& options) {
   if (!source.is_object()) {
     throw ConfigError("experiment", fmt::format("must be a JSON object, not {}", json_excerpt(source)));
   }
-  for (const std::string& text : options.overrides) apply_override(source, text);
-  if (source.contains("plugins") && source["plugins"].is_array()) {
-    for (const json& library : source["plugins"]) {
-      if (library.is_string()) load_named_plugin(library.get<std::string>(), options.data_folders);
-    }
+  ExtendedExperiment extended =
+      with_extended(std::move(source), {.file = options.file, .data_folders = options.data_folders});
+  if (extended.files.empty()) return read_merged(std::move(extended.source), options);
+  ExperimentOptions own = options;
+  std::ranges::copy(extended.folders, std::back_inserter(own.data_folders));
+  try {
+    return read_merged(std::move(extended.source), own);
+  } catch (const ConfigError& error) {
+    throw ConfigError(fmt::format("{}; {} extends {}", error.what(),
+                                  own.file.empty() ? "the experiment" : "'" + own.file + "'",
+                                  fmt::join(extended.files, ", which extends ")));
   }
-
-  const tasks::Task& task = tasks::task_named(task_kind(source));
-  const ParameterTable table = experiment_parameters(task);
-  json own = source;
-  own.erase("sweep");
-  const std::vector<SweepAxis> axes = read_sweep(source.value("sweep", json::object()));
-  Experiment experiment{.name = experiment_name(own), .description = {}, .source = source, .task = &task, .runs = {}};
-  std::map<std::string, const json*> config_of_name;
-  std::map<std::string, std::string> name_of_config;
-  DegreeChoices choices;
-  const std::vector<SweepPlace> places = sweep_places(axes);
-  experiment.runs.reserve(places.size());
-  for (const SweepPlace& place : places) {
-    const auto run_with = [&](const json& settings) { return check_run(table, task, own, settings, options, choices); };
-    PlannedRun& run = experiment.runs.emplace_back(run_at(axes, place, run_with));
-    const std::string name = run_name(axes, place, run.config["graph"]);
-    run.name = name;
-    for (int number = 2; !config_of_name.emplace(run.name, &run.config).second; ++number) {
-      if (*config_of_name[run.name] == run.config) {
-        throw ConfigError("sweep", fmt::format("two runs would be the same, '{}'; is a value given twice?", run.name));
-      }
-      run.name = fmt::format("{}-{}", name, number);
-    }
-    if (const auto [same, added] = name_of_config.emplace(run.config.dump(), run.name); !added && run.choice) {
-      throw ConfigError("sweep", fmt::format("the runs '{}' and '{}' would be the same: {}", same->second, run.name,
-                                             to_string(*run.choice)));
-    }
-  }
-  experiment.description = own.value("description", "");
-  experiment.jobs = own.value("jobs", json()).is_number_integer() ? own["jobs"].get<std::int64_t>() : 0;
-  return experiment;
 }
 
 json default_experiment() { return parse_json(default_experiment_text, "default experiment"); }

@@ -16,13 +16,14 @@ struct PlannedRun {
   nlohmann::json settings;     ///< what the sweep sets: {"train.seed": 1, ...}
   tasks::RunSettings checked;  ///< config as the task takes it
   std::optional<DegreeChoice> choice = {};  ///< for a graph that asks for a "degree"; config has the parameter
+  std::vector<std::string> following = {};  ///< paths of settings that follow from others of their zip
 };
 
 /// A checked experiment: JSON as api users write it, and the runs that follow from it.
 struct Experiment {
   std::string name;
   std::string description;
-  nlohmann::json source;  ///< as given, with what --set changed
+  nlohmann::json source;  ///< as given, with what it extends and what --set changed
   const tasks::Task* task = nullptr;
   std::vector<PlannedRun> runs;
   std::int64_t jobs = 0;  ///< runs side by side; 0 = as many as there are cores
@@ -36,15 +37,16 @@ struct ExperimentOptions {
   std::vector<std::string> overrides = {};     ///< "train.steps=50"; a path that is swept is swept no more
   std::vector<std::string> data_folders = {};  ///< looked up in this order
   Device device = Device::cpu();
+  std::string file = {};  ///< that it comes from; "extends" is relative to it, or to the current folder without one
 };
 
-/// Checks everything that needs no data. ConfigError naming the key, with the nearest known one, for anything that is
-/// not allowed and the value of the sweep that it comes from, for a sweep without values and for two runs that are the
-/// same. Loads the plug-ins it names, which are
-/// looked up like data.
+/// Merges what the experiment extends (extends.h), applies overrides and checks everything that needs no data.
+/// ConfigError naming the key, with the nearest known one, for anything that is not allowed and the value of the sweep
+/// that it comes from, for a sweep without values and for two runs that are the same. Loads the plug-ins it names,
+/// which are looked up like data.
 Experiment read_experiment(nlohmann::json source, const ExperimentOptions& options = {});
 
-/// The name of an experiment with these overrides, as a file name; checks nothing else.
+/// The name of an experiment with these overrides, as a file name; checks nothing else and extends nothing.
 std::string experiment_name(nlohmann::json source, const std::vector<std::string>& overrides = {});
 
 /// Sets one value: the path's objects are made as needed. The text is JSON or else a plain string. ConfigError unless

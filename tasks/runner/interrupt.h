@@ -2,8 +2,10 @@
 
 namespace bough::runner {
 
-/// While it lives, the first SIGINT or SIGTERM only sets a flag, so that a step can be finished and saved; the next one
-/// ends the program as it always did. What handled them before does so again afterwards. One at a time.
+/// While it lives, the first SIGINT or SIGTERM only sets a flag, so that a step can be finished and saved; one that
+/// comes a second or more later ends the program as it always did. Those in between are ignored: one request to end
+/// often arrives twice, from the terminal or `timeout` to the process group and to the process. What handled them
+/// before does so again afterwards. One at a time.
 class InterruptGuard {
  public:
   InterruptGuard();

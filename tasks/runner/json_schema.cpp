@@ -87,6 +87,13 @@ json schema_of(const GeneratorDescription& generator) {
                     : json_schema(generator.parameters);
   schema["title"] = generator.name;
   schema["description"] = generator.summary;
+  // Patterns within a pattern are graphs again.
+  for (const Parameter& parameter : generator.parameters.parameters()) {
+    if (parameter.name != "of") continue;
+    const json graph = {{"$ref", "#/$defs/graph"}};
+    if (parameter.type == ParameterType::list) schema["properties"]["of"]["items"] = graph;
+    if (parameter.type == ParameterType::object) schema["properties"]["of"] = graph;
+  }
   if (const std::string& solved = generator.degree.parameter; !solved.empty()) {
     schema["properties"]["degree"] = degree_schema(solved);
     schema["not"] = {{"required", {"degree", solved}}};  // one or the other
@@ -133,16 +140,14 @@ class SweepPaths {
     for (const json& condition : schema["allOf"]) add_all(path, condition["then"]["properties"]);
   }
 
-  json schema() const {
+  /// Any of the paths, each with a list of values.
+  json lists() const {
     json properties = json::object();
     for (const auto& [path, schemas] : schemas_) {
       json items = schemas.size() == 1 ? schemas.front() : json{{"anyOf", schemas}};
       properties[path] = {{"type", "array"}, {"minItems", 1}, {"items", std::move(items)}};
     }
-    return {{"description", "dotted path -> list of values; every combination is one run"},
-            {"type", "object"},
-            {"properties", properties},
-            {"additionalProperties", false}};
+    return {{"type", "object"}, {"properties", properties}};
   }
 
  private:
@@ -155,6 +160,69 @@ class SweepPaths {
   std::map<std::string, std::vector<json>> schemas_;
 };
 
+/// A sweep of lists that `definition` describes, some of them zipped.
+json sweep_schema(const std::string& definition) {
+  const json reference = {{"$ref", "#/$defs/" + definition}};
+  json zip = reference, sweep = reference;
+  zip["unevaluatedProperties"] = false;
+  zip["minProperties"] = 1;
+  sweep["description"] = "dotted path -> list of values; every combination is one run";
+  sweep["properties"][zip_key] = {
+      {"description", "lists of equal length that are walked through together; several zips in a list"},
+      {"type", {"object", "array"}},
+      {"if", {{"type", "array"}}},
+      {"then", {{"items", zip}}},
+      {"else", zip}};
+  sweep["unevaluatedProperties"] = false;
+  return sweep;
+}
+
+/// Experiments that need no "graph" beside the sweep.
+json sweeps_the_graph() {
+  const json has_graph = {{"required", {"graph"}}};
+  const auto zips = [](const json& schema) {
+    return json{{"properties", {{zip_key, schema}}}, {"required", {zip_key}}};
+  };
+  return {{"properties",
+           {{"sweep",
+             {{"anyOf",
+               {has_graph, zips({{"type", "object"}, {"required", {"graph"}}}),
+                zips({{"type", "array"}, {"contains", has_graph}})}}}}}},
+          {"required", {"sweep"}}};
+}
+
+/// The same value, or null, which takes away what was there.
+void allow_null(json& schema) {
+  if (const auto type = schema.find("type"); type != schema.end()) {
+    if (!type->is_array()) *type = json::array({*type});
+    if (std::ranges::find(*type, json("null")) == type->end()) type->push_back("null");
+  }
+  if (const auto choices = schema.find("enum"); choices != schema.end()) choices->push_back(nullptr);
+}
+
+/// What an experiment that extends another one may say: nothing is required, and null takes a key away. Lists and
+/// sweeps are given as a whole.
+json schema_of_changes(json schema) {
+  schema.erase("required");
+  schema.erase("not");
+  if (const auto properties = schema.find("properties"); properties != schema.end()) {
+    for (auto& [name, property] : properties->items()) {
+      if (!property.is_object() || name == "extends") continue;
+      if (name == "graph" && property.contains("$ref")) {
+        property["$ref"] = "#/$defs/graph_changes";
+      } else if (name != "sweep") {
+        property = schema_of_changes(std::move(property));
+      }
+      allow_null(property);
+    }
+  }
+  if (const auto kinds = schema.find("allOf"); kinds != schema.end()) {
+    for (json& kind : *kinds) kind["then"] = schema_of_changes(kind["then"]);
+  }
+  if (schema.contains("else")) schema["else"] = schema_of_changes(schema["else"]);
+  return schema;
+}
+
 /// Schemas of all parameters of all patterns, by name.
 std::vector<std::pair<std::string, json>> graph_paths(const json& graph) {
   std::vector<std::pair<std::string, json>> result = {{"kind", graph["else"]["properties"]["kind"]}};
@@ -165,6 +233,47 @@ std::vector<std::pair<std::string, json>> graph_paths(const json& graph) {
     }
   }
   return result;
+}
+
+/// Of experiments with this task; the lists of its sweeps are added to the definitions.
+json schema_of(const tasks::Task& task, const json& graph, json& definitions) {
+  json schema = json_schema(experiment_parameters(task));
+  json& properties = schema["properties"];
+  for (const auto& [name, kinds] : task.object_kinds()) {
+    const json description = properties["task"]["properties"][name]["description"];
+    properties["task"]["properties"][name] = schema_by_kind(kinds);
+    properties["task"]["properties"][name]["description"] = description;
+  }
+  SweepPaths paths;
+  for (const auto& [name, part] : properties.items()) {
+    if (name == "task" || name == "model" || name == "train") paths.add(name, part);
+  }
+  paths.add("graph", {{"$ref", "#/$defs/graph"}});
+  for (const auto& [name, parameter] : graph_paths(graph)) paths.add("graph." + name, parameter);
+  properties["graph"] = {{"$ref", "#/$defs/graph"}};
+  const std::string lists = "sweep_of_" + task.name();
+  definitions[lists] = paths.lists();
+  properties["sweep"] = sweep_schema(lists);
+  // A graph that is swept need not be given beside the sweep.
+  std::erase(schema["required"].get_ref<json::array_t&>(), json("graph"));
+  json changes = schema_of_changes(schema);
+  changes["properties"]["sweep"] = {{"if", {{"type", "null"}}}, {"else", properties["sweep"]}};
+  schema["if"] = sweeps_the_graph();
+  schema["else"] = {{"required", {"graph"}}};
+  schema = {{"if", {{"required", {"extends"}}}}, {"then", std::move(changes)}, {"else", std::move(schema)}};
+  schema["type"] = "object";
+  schema["title"] = task.name();
+  return schema;
+}
+
+/// Whether an experiment has the task of this name: a condition, as in object_by_kind. The default is meant by those
+/// that name none.
+json has_task(const std::string& name, bool is_default) {
+  json task = {{"properties", {{"kind", {{"const", name}}}}}};
+  if (!is_default) task["required"] = {"kind"};
+  json condition = {{"properties", {{"task", task}}}};
+  if (!is_default) condition["required"] = {"task"};
+  return condition;
 }
 
 }  // namespace
@@ -179,36 +288,24 @@ json json_schema(const ParameterTable& table) {
   return schema;
 }
 
-json experiment_schema() {
-  json variants = json::array();
-  for (const tasks::Task* task : tasks::all_tasks()) {
-    json schema = json_schema(experiment_parameters(*task));
-    json& properties = schema["properties"];
-    for (const auto& [name, kinds] : task->object_kinds()) {
-      const json description = properties["task"]["properties"][name]["description"];
-      properties["task"]["properties"][name] = schema_by_kind(kinds);
-      properties["task"]["properties"][name]["description"] = description;
-    }
-    const json graph = graph_schema();
-    SweepPaths paths;
-    for (const auto& [name, part] : properties.items()) {
-      if (name != "sweep" && name != "$schema" && name != "graph") paths.add(name, part);
-    }
-    paths.add("graph", {{"$ref", "#/$defs/graph"}});
-    for (const auto& [name, parameter] : graph_paths(graph)) paths.add("graph." + name, parameter);
-    properties["graph"] = {{"$ref", "#/$defs/graph"}};
-    properties["sweep"] = paths.schema();
-    // A graph that is swept need not be given beside the sweep.
-    std::erase(schema["required"].get_ref<json::array_t&>(), json("graph"));
-    schema["if"] = {{"properties", {{"sweep", {{"required", {"graph"}}}}}}, {"required", {"sweep"}}};
-    schema["else"] = {{"required", {"graph"}}};
-    schema["title"] = task->name();
-    variants.push_back(schema);
+json experiment_schema() { return experiment_schema(tasks::all_tasks()); }
+
+json experiment_schema(const std::vector<const tasks::Task*>& tasks) {
+  const json graph = graph_schema();
+  json names = json::array(), conditions = json::array();
+  json definitions = {{"graph", graph}, {"graph_changes", schema_of_changes(graph)}};
+  for (const tasks::Task* task : tasks) {
+    conditions.push_back(
+        {{"if", has_task(task->name(), names.empty())}, {"then", schema_of(*task, graph, definitions)}});
+    names.push_back(task->name());
   }
-  json result = variants.size() == 1 ? variants.front() : json{{"oneOf", variants}};
+  json result = {{"type", "object"},
+                 {"properties", {{"task", {{"properties", {{"kind", {{"enum", names}}}}}}}}},
+                 {"allOf", conditions}};
+  if (tasks.size() == 1) result = conditions[0]["then"];
   result["$schema"] = "https://json-schema.org/draft/2020-12/schema";
   result["title"] = "bough experiment";
-  result["$defs"]["graph"] = graph_schema();
+  result["$defs"] = std::move(definitions);
   return result;
 }
 

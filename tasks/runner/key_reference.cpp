@@ -32,6 +32,34 @@ Schema for editors. Unknown keys are errors that name the nearest known one. `--
 ```
 
 Files are looked up under `--data DIR`, then beside the experiment.
+
+## Sweeps
+
+`sweep` maps dotted paths to lists of values; every combination is one run. Lists inside `zip` are walked through together:
+
+```json
+"sweep": {"zip": {"task.length": [512, 8192], "train.learning_rate": [4.1e-4, 5.8e-4]}, "train.seed": [1, 2, 3]}
+```
+
+has six runs, and each length its own learning rate. Lists of one zip are equally long; several zips stand in a list,
+`"zip": [{…}, {…}]`, and are combined with each other. Runs and reports are named by what tells the rows of a zip apart, the
+graph or the length if they do. `--set` of a path ends its sweep; of a zip it takes that list out, and the others stay.
+
+## Experiments that extend others
+
+`"extends": "base.json"` takes everything from another experiment, which may extend a third one, and changes it. The file is
+looked up beside the one that names it, then under `--data DIR`; an experiment that is in no file looks in the current folder
+first.
+
+- Objects are merged key by key, `"train": {"steps": 50}` changes the steps alone. An object that names another `kind` than
+  that of the base replaces it as a whole: a graph of another pattern, another corpus, another task.
+- Everything else replaces what the base has: numbers, texts, lists, and a graph that is given by its bare name.
+- `null` takes a key away, so that its default holds.
+- `sweep` is replaced as a whole. Where it is not given, that of the base stays, without the paths that the experiment
+  itself sets.
+
+`experiment.json` in the folder of results is the merged experiment: resuming and reports need no other file. Data is looked
+up beside the extended files too, last.
 )";
 
 /// A vertical bar would end the cell.

@@ -35,6 +35,13 @@ RunStatus status_from(const std::string& text) {
   throw IoError("results", fmt::format("a run has the status '{}', which is none", text));
 }
 
+/// "[json.exception.out_of_range.403] key 'name' not found" without what stands in brackets.
+std::string reason_of(const json::exception& error) {
+  const std::string text = error.what();
+  const std::size_t end = text.find("] ");
+  return end == std::string::npos ? text : text.substr(end + 2);
+}
+
 const json& object_in(const json& entry, const char* key) {
   const json& value = entry.at(key);
   if (!value.is_object())
@@ -69,10 +76,13 @@ ordered_json to_json(const RunResult& result) {
                 {"tokens_per_second", result.tokens_per_second},
                 {"peak_memory_bytes", result.peak_memory_bytes},
                 {"waited_share", result.waited_share ? json(*result.waited_share) : json()},
+                {"other_share", result.other_share ? json(*result.other_share) : json()},
                 {"machines", result.machines},
                 {"steps", result.steps_done},
                 {"settings", result.settings},
-                {"config", result.config}});
+                {"config", result.config},
+                {"inputs", to_json(result.inputs)}});
+  if (!result.following.empty()) entry["following_settings"] = result.following;
   if (!result.times_left_out.empty()) entry["times_left_out"] = result.times_left_out;
   if (result.choice) {
     entry["chosen"] = {{"wanted_degree", result.choice->wanted}, {"parameters", result.choice->parameters}};
@@ -94,8 +104,10 @@ RunResult run_result_from(const json& entry) {
                                .num_edges = entry.at("num_edges"),
                                .length = entry.at("length"),
                                .parameters = entry.at("parameters")},
+                     .inputs = run_inputs_from(entry.value("inputs", json())),
                      .plugins = entry.value("plugins", std::vector<std::string>()),
                      .choice = {},
+                     .following = entry.value("following_settings", std::vector<std::string>()),
                      .steps_done = entry.at("steps"),
                      .metrics = object_in(entry, "metrics"),
                      .best_step = {},
@@ -106,6 +118,7 @@ RunResult run_result_from(const json& entry) {
                      .peak_memory_bytes = entry.at("peak_memory_bytes"),
                      .machines = entry.value("machines", json::array()),
                      .waited_share = {},
+                     .other_share = {},
                      .times_left_out = entry.value("times_left_out", "")};
     if (const auto chosen = entry.find("chosen"); chosen != entry.end()) {
       result.choice = {.wanted = chosen->at("wanted_degree"),
@@ -116,6 +129,8 @@ RunResult run_result_from(const json& entry) {
     if (const json waited = entry.value("waited_share", json()); !waited.is_null()) {
       result.waited_share = waited.get<double>();
     }
+    if (const json other = entry.value("other_share", json()); !other.is_null())
+      result.other_share = other.get<double>();
     if (const json best = entry.value("best_step", json()); !best.is_null())
       result.best_step = best.get<std::int64_t>();
     if (!result.machines.is_array()) {
@@ -127,7 +142,7 @@ RunResult run_result_from(const json& entry) {
     for (const json& point : entry.at("curve")) result.curve.push_back(training::curve_point_from(point));
     return result;
   } catch (const json::exception& error) {
-    throw IoError("results", fmt::format("a run is not as it was written: {}", error.what()));
+    throw IoError("results", fmt::format("a run is not as it was written: {}", reason_of(error)));
   }
 }
 
@@ -196,7 +211,7 @@ Results load_results(const std::string& path) {
     }
     return results;
   } catch (const json::exception& error) {
-    throw IoError("results", fmt::format("'{}' does not hold results of bough run: {}", path, error.what()));
+    throw IoError("results", fmt::format("'{}' does not hold results of bough run: {}", path, reason_of(error)));
   }
 }
 

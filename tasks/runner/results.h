@@ -7,6 +7,7 @@
 
 #include "bough/tasks/run_experiment.h"
 #include "tasks/runner/experiment.h"
+#include "tasks/runner/run_inputs.h"
 #include "tasks/training/training_loop.h"
 
 namespace bough::runner {
@@ -24,8 +25,10 @@ struct RunResult {
   RunStatus status = RunStatus::running;
   std::string error = {};
   RunFacts facts = {};
+  RunInputs inputs = {};
   std::vector<std::string> plugins = {};    ///< libraries that its graph comes from
   std::optional<DegreeChoice> choice = {};  ///< for a graph that asked for a "degree"
+  std::vector<std::string> following = {};  ///< paths of settings that follow from others of their zip
   std::int64_t steps_done = 0;
   /// Of the parameters that were best on the validation data, at best_step; those after the last step beside it.
   nlohmann::json metrics = nlohmann::json::object();
@@ -39,6 +42,8 @@ struct RunResult {
   /// whole file, and do not tell the share of the processor time that the run had to wait for.
   nlohmann::json machines = nlohmann::json::array();
   std::optional<double> waited_share = {};
+  /// Share of the processor time of the whole machine that programs other than this experiment used meanwhile.
+  std::optional<double> other_share = {};
   /// Why a person has left its times out of reports; empty if they are shown.
   std::string times_left_out = {};
 };

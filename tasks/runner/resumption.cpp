@@ -16,7 +16,7 @@ namespace {
 using nlohmann::json;
 namespace fs = std::filesystem;
 
-constexpr const char* elsewhere = "choose another --out";
+constexpr const char* elsewhere = "choose another --out (RunOptions::folder)";
 
 /// What decides the result of a run, apart from its length.
 json deciding(json config) {
@@ -105,6 +105,22 @@ void require_resumable_runs(const std::string& folder, const Experiment& experim
   }
 }
 
+/// Runs that are not planned now must have been made from the same files too: they stand in one report.
+void require_same_inputs(const std::string& folder, const std::vector<RunPlan>& plans, Results& before) {
+  for (const RunPlan& plan : plans) {
+    if (!plan.error.empty()) continue;
+    for (const RunResult& run : before.runs) {
+      RunInputs now = plan.inputs;
+      if (run.name != plan.run->name) now.graph.clear();
+      const std::string reason = why_other_inputs(run.inputs, now);
+      if (reason.empty()) continue;
+      throw ConfigError("run", fmt::format("'{}' holds the run '{}', which cannot stand beside what would be made now: "
+                                           "it {}; {}",
+                                           folder, run.name, reason, elsewhere));
+    }
+  }
+}
+
 void require_nothing_to_resume(const std::string& folder, const Experiment& experiment, Results& before) {
   std::vector<std::string> unfinished, shorter;
   for (const PlannedRun& planned : experiment.runs) {
@@ -118,9 +134,11 @@ void require_nothing_to_resume(const std::string& folder, const Experiment& expe
   }
   const auto refuse = [&](const std::vector<std::string>& names, const char* state) {
     if (names.empty()) return;
-    throw ConfigError("run", fmt::format("'{}' holds {} run{} {} ({}); --resume goes on with {}, or {} to start anew",
-                                         folder, names.size(), names.size() == 1 ? "" : "s", state, list_of(names),
-                                         names.size() == 1 ? "it" : "them", elsewhere));
+    throw ConfigError(
+        "run",
+        fmt::format("'{}' holds {} run{} {} ({}); --resume (RunOptions::resume) goes on with {}, or {} to start anew",
+                    folder, names.size(), names.size() == 1 ? "" : "s", state, list_of(names),
+                    names.size() == 1 ? "it" : "them", elsewhere));
   };
   refuse(unfinished, "begun and not finished");
   refuse(shorter, "of another number of steps");
@@ -161,6 +179,7 @@ Results results_to_go_on_with(const std::string& folder, const Experiment& exper
   Results before = load_results(path);
   require_same_experiment(folder, experiment, before, resume);
   require_resumable_runs(folder, experiment, plans, before);
+  require_same_inputs(folder, plans, before);
   if (!resume) require_nothing_to_resume(folder, experiment, before);
   require_own_files(folder, experiment, &before);
   return before;

@@ -27,6 +27,7 @@ bool has_planned_length(const RunResult& before, const PlannedRun& run);
 /// The results that the folder holds; none if it holds none. ConfigError, before anything is changed, for
 /// - results of another experiment: another name, runs that this one does not have (with `resume` they may be there
 ///   beside at least one that it has), or a run of the same name that cannot go on as the planned one;
+/// - runs that were made from other data files or another graph under the same name (run_inputs.h);
 /// - without `resume`: runs that have begun and are not done, or are to take more steps now;
 /// - an experiment.json or a folder runs that these results did not bring.
 /// IoError for a results.json that is none of ours.

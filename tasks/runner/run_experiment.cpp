@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <exception>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "bough/core/errors.h"
 #include "bough/core/parallel.h"
 #include "bough/graph/plugin.h"
+#include "src/core/nearest_name.h"
 #include "tasks/runner/resumption.h"
 #include "tasks/runner/run_sweep.h"
 
@@ -112,28 +114,63 @@ void require_one_that_can_start(const std::vector<runner::RunPlan>& plans) {
   if (std::ranges::none_of(plans, can_start)) throw Error(plans.front().error);
 }
 
-/// Passes on what a sweep tells.
+/// Passes on what a sweep tells. What the observer throws stops the sweep as should_stop does, so that the runs under
+/// way are saved, and is thrown again after that; the observer is told nothing more.
 class Forwarder : public runner::SweepObserver {
  public:
   explicit Forwarder(RunObserver& observer) : observer_(observer) {}
   void on_progress(const std::string& run, const RunProgress& progress) override {
-    observer_.on_progress(run, progress);
+    call([&] { observer_.on_progress(run, progress); });
   }
   void on_result(const runner::RunResult& result, bool was_done_before) override {
-    observer_.on_result(outcome_of(result), was_done_before);
+    call([&] { observer_.on_result(outcome_of(result), was_done_before); });
   }
-  bool should_stop() override { return observer_.should_stop(); }
+  bool should_stop() override {
+    bool stop = false;
+    call([&] { stop = observer_.should_stop(); });
+    return stop || thrown_ != nullptr;
+  }
+  void rethrow_if_any() const {
+    if (thrown_ != nullptr) std::rethrow_exception(thrown_);
+  }
 
  private:
+  template <typename Call>
+  void call(const Call& call_observer) {
+    if (thrown_ != nullptr) return;
+    try {
+      call_observer();
+    } catch (...) {
+      thrown_ = std::current_exception();
+    }
+  }
+
   RunObserver& observer_;
+  std::exception_ptr thrown_;
 };
 
 }  // namespace
 
+double RunOutcome::metric(const std::string& which) const {
+  if (const auto found = metrics.find(which); found != metrics.end()) return found->second;
+  const std::string run = "run " + name;
+  if (status == RunStatus::failed) throw IndexError(run, fmt::format("has no '{}', it failed: {}", which, error));
+  if (status == RunStatus::running) {
+    throw IndexError(run,
+                     fmt::format("has no '{}', it was stopped at step {}; `resume` goes on with it", which, steps));
+  }
+  std::vector<std::string> known;
+  for (const auto& [other, value] : metrics) known.push_back(other);
+  throw IndexError(run, fmt::format("has no metric '{}'{}; known are {}", which, did_you_mean(which, known),
+                                    fmt::join(known, ", ")));
+}
+
 ExperimentResults run_experiment(const json& experiment, const RunOptions& options) {
   for (const std::string& library : options.plugins) load_plugin(library);
-  const runner::Experiment checked = runner::read_experiment(
-      experiment, {.overrides = options.overrides, .data_folders = options.data_folders, .device = options.device});
+  const runner::Experiment checked = runner::read_experiment(experiment, {.overrides = options.overrides,
+                                                                          .data_folders = options.data_folders,
+                                                                          .device = options.device,
+                                                                          .file = options.experiment_file});
   const std::vector<runner::RunPlan> plans = runner::plan_runs(checked);
   require_no_common_error(plans);
   // Asked again when the folder is locked; here before anybody is told that results go there.
@@ -151,11 +188,13 @@ ExperimentResults run_experiment(const json& experiment, const RunOptions& optio
   const runner::SweepOutcome outcome = runner::run_sweep(checked, plans,
                                                          {.folder = temporary ? temporary->path() : options.folder,
                                                           .resume = options.resume,
+                                                          .tensorboard = options.tensorboard,
                                                           .jobs = jobs,
                                                           .worker_program = options.worker_program,
                                                           .command = options.command,
                                                           .handle_signals = options.handle_signals,
                                                           .observer = &forwarder});
+  forwarder.rethrow_if_any();
   ExperimentResults results{.runs = {},
                             .failed = outcome.failed,
                             .interrupted = outcome.interrupted,

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <utility>
 
 namespace bough::runner {
 namespace {
@@ -14,6 +15,12 @@ constexpr std::size_t longest_name = 120;
 
 std::string text_of(const json& value);
 
+/// Patterns that a pattern is made of, whole or by their names, which need no key.
+bool is_pattern(const json& value) {
+  if (value.is_array()) return std::ranges::none_of(value, [](const json& entry) { return entry.is_number(); });
+  return value.is_object();
+}
+
 /// {"kind": "bpt", "k": 4} is "bpt-k4"; a pattern made of others names them without their key.
 std::string text_of_object(const json& object) {
   const auto kind = object.find("kind");
@@ -22,7 +29,7 @@ std::string text_of_object(const json& object) {
     if (key == "kind") continue;
     const std::string inside = text_of(entry);
     if (inside.empty()) continue;
-    text += fmt::format("{}{}{}", text.empty() ? "" : "-", entry.is_structured() ? "" : key, inside);
+    text += fmt::format("{}{}{}", text.empty() ? "" : "-", is_pattern(entry) ? "" : key, inside);
   }
   return text;
 }
@@ -36,7 +43,19 @@ std::string text_of(const json& value) {
   return text;
 }
 
+bool is_about_graph(const SweepColumn& column) { return column.path == "graph" || column.path.starts_with("graph."); }
+
+bool asks_for_degree(const SweepColumn& column, std::size_t index) {
+  const json& value = column.values[index];
+  return column.path == "graph.degree" || (column.path == "graph" && value.is_object() && value.contains("degree"));
+}
+
 }  // namespace
+
+bool begins_with_name(const std::string& text, const std::string& name) {
+  return text.starts_with(name) &&
+         (text.size() == name.size() || std::isalnum(static_cast<unsigned char>(text[name.size()])) == 0);
+}
 
 std::string as_file_name(std::string text, const std::string& otherwise) {
   for (char& c : text) {
@@ -50,20 +69,33 @@ std::string as_file_name(std::string text, const std::string& otherwise) {
 
 std::string describe_setting(const std::string& path, const json& value) {
   const std::string text = text_of(value);
-  const bool named_by_value = path == "graph" || (value.is_object() && value.contains("kind"));
+  const bool named_by_value = path == "graph" || path == "graph.kind" || (value.is_object() && value.contains("kind"));
   return named_by_value || text.empty() ? text : path.substr(path.rfind('.') + 1) + text;
 }
 
 std::string run_name(const std::vector<SweepAxis>& axes, const SweepPlace& place, const json& graph) {
-  std::vector<std::size_t> shown;
+  struct Part {
+    const SweepColumn* column;
+    std::size_t index;
+  };
+  std::vector<Part> shown;
   for (std::size_t i = axes.size(); i-- > 0;) {
-    if (axes[i].values.size() > 1) shown.push_back(i);
+    for (const SweepColumn* column : axes[i].naming_columns()) shown.push_back({column, place[i]});
   }
-  std::ranges::stable_sort(shown, {}, [&](std::size_t i) { return axes[i].path == "graph" ? 0 : 1; });
+  std::ranges::stable_sort(shown, {}, [](const Part& part) {
+    return part.column->path == "graph" || part.column->path == "graph.kind" ? 0 : is_about_graph(*part.column) ? 1 : 2;
+  });
+  const bool solved = std::ranges::any_of(
+      shown, [&](const Part& part) { return asks_for_degree(*part.column, part.index) && !graph.contains("degree"); });
   std::string name;
-  for (const std::size_t i : shown) {
-    std::string part = describe_setting(axes[i].path, axes[i].values[place[i]]);
-    if (part.empty()) part = fmt::format("{}{}", axes[i].path, place[i] + 1);
+  bool graph_named = false;
+  for (const auto& [column, index] : shown) {
+    // What a degree has become is a name for all that is swept of the graph, the one that reports have too.
+    const bool by_graph = solved && is_about_graph(*column);
+    if (by_graph && std::exchange(graph_named, true)) continue;
+    std::string part =
+        by_graph ? describe_setting("graph", graph) : describe_setting(column->path, column->values[index]);
+    if (part.empty()) part = fmt::format("{}{}", column->path, index + 1);
     name += (name.empty() ? "" : "-") + part;
   }
   return as_file_name(name.empty() ? describe_setting("graph", graph) : name, "run");

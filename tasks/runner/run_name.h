@@ -15,8 +15,12 @@ std::string as_file_name(std::string text, const std::string& otherwise);
 /// object.
 std::string describe_setting(const std::string& path, const nlohmann::json& value);
 
-/// Of a run: by what differs from the others of its sweep, patterns first and seeds last, as people read them; by its
-/// graph if nothing does. Never empty.
+/// "bpt" and "bpt-k4" begin "bpt-k4-seed1"; "bpt-k" and "bp" do not: a name ends where a word does.
+bool begins_with_name(const std::string& text, const std::string& name);
+
+/// Of a run: by what differs from the others of its sweep, patterns first and seeds last, as people read them, of a zip
+/// by what tells its rows apart; by its graph if nothing does. A graph that was swept by its degree is named by
+/// `graph`, in which the degree has become the parameter of its pattern: "bpt-k4". Never empty.
 std::string run_name(const std::vector<SweepAxis>& axes, const SweepPlace& place, const nlohmann::json& graph);
 
 }  // namespace bough::runner

@@ -53,6 +53,7 @@ std::vector<RunPlan> plan_runs(const Experiment& experiment) {
   std::map<std::int64_t, double> speed_of_width;
   std::map<std::string, std::size_t> plan_of;  // by configuration
   std::set<std::string> missing;
+  InputReader inputs;
   for (const PlannedRun& run : experiment.runs) {
     RunPlan plan{.run = &run};
     const std::string key = without_seed(run.config);
@@ -67,6 +68,7 @@ std::vector<RunPlan> plan_runs(const Experiment& experiment) {
       const auto started = experiment.task->start(run.checked);
       plan.facts = started->facts();
       plan.steps_per_epoch = started->steps_per_epoch();
+      plan.inputs = inputs.read(*experiment.task, run.checked);
       const training::TrainingOptions options = training::training_options(run.checked.train, plan.steps_per_epoch);
       const std::int64_t width = run.checked.model.integer("dim");
       if (!speed_of_width.contains(width)) speed_of_width[width] = measure_product_speed(width);

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "tasks/runner/experiment.h"
+#include "tasks/runner/run_inputs.h"
 
 namespace bough::runner {
 
@@ -11,6 +12,7 @@ namespace bough::runner {
 struct RunPlan {
   const PlannedRun* run = nullptr;
   tasks::RunFacts facts = {};
+  RunInputs inputs = {};
   std::string error = {};
   std::int64_t steps_per_epoch = 1;
   double seconds = 0;  ///< about, on one core

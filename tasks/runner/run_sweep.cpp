@@ -137,6 +137,8 @@ void Sweep::run_here(const std::vector<const RunPlan*>& plans) {
          .run = plan->run,
          .folder = folder_of(plan->run->name),
          .resume = options_.resume,
+         .tensorboard = options_.tensorboard,
+         .inputs = plan->inputs,
          .should_stop = [this] { return should_stop(); },
          .on_progress = [&](const RunProgress& progress) { observer_.on_progress(plan->run->name, progress); }}));
   }
@@ -195,11 +197,13 @@ WorkerRequest Sweep::worker_request(const RunPlan& plan) const {
           .config = plan.run->config,
           .folder = folder_of(plan.run->name),
           .resume = options_.resume,
+          .tensorboard = options_.tensorboard,
           .threads = std::max(1, num_threads() / options_.jobs),
           .data_folders = plan.run->checked.data_folders,
           .device = plan.run->checked.device,
           .tf32 = tf32_products(),
-          .plugins = tasks::loaded_plugins()};
+          .plugins = tasks::loaded_plugins(),
+          .inputs = plan.inputs};
 }
 
 RunResult Sweep::failed(const RunPlan& plan, const std::string& error) const {
@@ -208,7 +212,8 @@ RunResult Sweep::failed(const RunPlan& plan, const std::string& error) const {
           .config = plan.run->config,
           .status = RunStatus::failed,
           .error = error,
-          .facts = plan.facts};
+          .facts = plan.facts,
+          .inputs = plan.inputs};
 }
 
 void Sweep::put(RunResult result) {
@@ -220,9 +225,12 @@ void Sweep::put(RunResult result) {
   RunResult* known = outcome_.results.find(result.name);
   if (known == nullptr) known = &outcome_.results.runs.emplace_back();
   *known = result;
-  // Workers know the solved graph only.
-  const auto planned = std::ranges::find(experiment_.runs, result.name, &PlannedRun::name);
-  if (planned != experiment_.runs.end()) known->choice = planned->choice;
+  // Workers know the solved graph and the values of their own settings only.
+  if (const auto planned = std::ranges::find(experiment_.runs, result.name, &PlannedRun::name);
+      planned != experiment_.runs.end()) {
+    known->choice = planned->choice;
+    known->following = planned->following;
+  }
   save();
 }
 
@@ -232,13 +240,18 @@ void Sweep::note_start(const RunPlan& plan) {
     RunResult resumed = *before;
     resumed.settings = plan.run->settings;
     resumed.config = plan.run->config;
+    resumed.inputs = plan.inputs;
     resumed.status = RunStatus::running;
     resumed.error.clear();
     resumed.metrics = resumed.last_metrics = json::object();
     resumed.best_step.reset();
     return put(std::move(resumed));
   }
-  put({.name = plan.run->name, .settings = plan.run->settings, .config = plan.run->config, .facts = plan.facts});
+  put({.name = plan.run->name,
+       .settings = plan.run->settings,
+       .config = plan.run->config,
+       .facts = plan.facts,
+       .inputs = plan.inputs});
 }
 
 void Sweep::note_result(const RunResult& result) {

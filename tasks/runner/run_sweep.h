@@ -22,6 +22,7 @@ class SweepObserver {
 struct SweepOptions {
   std::string folder = {};          ///< results.json, experiment.json and runs/<name>/ go there
   bool resume = false;              ///< unfinished runs go on from their checkpoints
+  bool tensorboard = false;         ///< event files for TensorBoard in runs/<name>/tensorboard
   int jobs = 1;                     ///< above 1 every run is a process of its own
   std::string worker_program = {};  ///< a program that calls serve_worker when its only argument is run-worker
   std::string command = {};         ///< how to repeat it, for the report

@@ -11,8 +11,11 @@ namespace bough::runner {
 struct RunRequest {
   const tasks::Task* task = nullptr;
   const PlannedRun* run = nullptr;
-  std::string folder = {};  ///< where log and checkpoints go; made if it is not there
-  bool resume = false;      ///< go on from the checkpoint, if there is one
+  std::string folder = {};   ///< where log and checkpoints go; made if it is not there
+  bool resume = false;       ///< go on from the checkpoint, if there is one
+  bool tensorboard = false;  ///< as training::LoopRequest::tensorboard
+  pid_t own_process = 0;     ///< as training::LoopRequest::own_process
+  RunInputs inputs = {};     ///< written down with results and checkpoints
   /// Asked between steps; true saves and ends.
   std::function<bool()> should_stop = [] { return false; };
   /// Called about twice a second at most.

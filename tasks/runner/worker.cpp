@@ -80,7 +80,10 @@ WorkerProcess::WorkerProcess(const std::string& program, const WorkerRequest& re
   if (error != 0) {
     ::close(input.write_end);
     ::close(output.read_end);
-    throw IoError("worker", fmt::format("'{}' cannot be started: {}", program, std::strerror(error)));
+    throw IoError("worker", fmt::format("'{}' cannot be started: {}{}", program, std::strerror(error),
+                                        program.find('/') == std::string::npos
+                                            ? "; give a path with its folder, PATH is not searched"
+                                            : ""));
   }
   output_ = output.read_end;
   write_all(input.write_end, to_json(request).dump());
@@ -148,6 +151,9 @@ int serve_worker() {
                                       .run = &run,
                                       .folder = request.folder,
                                       .resume = request.resume,
+                                      .tensorboard = request.tensorboard,
+                                      .own_process = ::getppid(),  // the sweep, with all its workers
+                                      .inputs = request.inputs,
                                       .should_stop = interrupted,
                                       .on_progress = send});
   send(result);

@@ -45,11 +45,13 @@ json to_json(const WorkerRequest& request) {
           {"config", request.config},
           {"folder", request.folder},
           {"resume", request.resume},
+          {"tensorboard", request.tensorboard},
           {"threads", request.threads},
           {"data_folders", request.data_folders},
           {"device", bough::to_string(request.device)},
           {"tf32", request.tf32},
-          {"plugins", request.plugins}};
+          {"plugins", request.plugins},
+          {"inputs", to_json(request.inputs)}};
 }
 
 WorkerRequest worker_request_from(const std::string& text) {
@@ -60,11 +62,13 @@ WorkerRequest worker_request_from(const std::string& text) {
             .config = request.at("config"),
             .folder = request.at("folder"),
             .resume = request.at("resume"),
+            .tensorboard = request.at("tensorboard"),
             .threads = request.at("threads"),
             .data_folders = request.at("data_folders"),
             .device = parse_device(request.at("device").get<std::string>()),
             .tf32 = request.at("tf32"),
-            .plugins = request.at("plugins")};
+            .plugins = request.at("plugins"),
+            .inputs = run_inputs_from(request.value("inputs", json()))};
   } catch (const json::exception& error) {
     throw IoError("worker", fmt::format("the request is not as bough run writes it: {}", error.what()));
   }

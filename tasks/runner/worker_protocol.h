@@ -27,11 +27,13 @@ struct WorkerRequest {
   nlohmann::json settings, config;  ///< as in PlannedRun: checked by the sweep, not again by the worker
   std::string folder;               ///< of the run
   bool resume = false;
+  bool tensorboard = false;
   int threads = 1;
   std::vector<std::string> data_folders = {};
   Device device = Device::cpu();
   bool tf32 = false;
   std::vector<std::string> plugins = {};  ///< libraries to load before anything else
+  RunInputs inputs = {};
 };
 nlohmann::json to_json(const WorkerRequest& request);
 /// IoError if something is missing or of another type.

@@ -19,6 +19,17 @@ RunLog::RunLog(std::string path, const char* mode)
 
 RunLog RunLog::start(const std::string& path) { return {path, "wb"}; }
 
+std::vector<nlohmann::json> read_log(const std::string& path) {
+  std::vector<nlohmann::json> records;
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    nlohmann::json record = nlohmann::json::parse(line, nullptr, false);
+    if (!record.is_object()) break;
+    records.push_back(std::move(record));
+  }
+  return records;
+}
+
 RunLog RunLog::resume(const std::string& path, std::int64_t kept_steps) {
   std::string kept;
   std::ifstream old(path);

@@ -4,8 +4,15 @@
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <vector>
 
 namespace bough::training {
+
+/// The name of the log in a run's folder.
+inline constexpr const char* log_file = "log.jsonl";
+
+/// The whole records of a log, up to a line that a crash cut off or that is being written; none if there is no file.
+std::vector<nlohmann::json> read_log(const std::string& path);
 
 /// A file of JSON objects, one a line, flushed after each: what a crash leaves is whole lines.
 class RunLog {

@@ -86,6 +86,7 @@ void Trainer::accumulated_step(tasks::StepPosition at) {
   nn::GradientAccumulation accumulation(*optimizer_);
   for (std::int64_t part = 0; part < options_.gradient_accumulation; ++part) {
     const tasks::Batch batch = run_.batch(at.step, part);
+    at.part = part;
     const Tensor loss = run_.loss(batch, at);
     if (const double value = loss.item<double>(); !std::isfinite(value)) {
       optimizer_->clear_grad();
@@ -153,21 +154,25 @@ void Trainer::save_evaluated(const std::string& path, std::map<std::string, std:
   write();
 }
 
-nn::CheckpointParts Trainer::parts(std::map<std::string, std::string>& notes) {
+nn::CheckpointParts Trainer::parts(std::map<std::string, std::string>& notes, nn::Module::NamedTensors& state) {
   return {.optimizer = optimizer_.get(),
           .average = average_ ? &*average_ : nullptr,
           .generator = &default_generator(),
+          .own = &state,
           .metadata = &notes};
 }
 
 void Trainer::save(const std::string& path, std::map<std::string, std::string> notes) {
   notes.merge(run_.notes());
-  nn::save_checkpoint(path, run_.model(), parts(notes));
+  nn::Module::NamedTensors state = run_.state();
+  nn::save_checkpoint(path, run_.model(), parts(notes, state));
 }
 
 std::map<std::string, std::string> Trainer::load(const std::string& path) {
   std::map<std::string, std::string> notes;
-  nn::load_checkpoint(path, run_.model(), parts(notes));
+  nn::Module::NamedTensors state;
+  nn::load_checkpoint(path, run_.model(), parts(notes, state));
+  run_.load_state(state);
   return notes;
 }
 

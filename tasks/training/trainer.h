@@ -29,6 +29,9 @@ class Trainer {
   /// none of them, unless it is asked for all and waits.
   std::vector<double> losses(Losses which);
 
+  /// Of a step, by the schedule.
+  double learning_rate(std::int64_t step) const { return rate_(step); }
+
   /// To be called before each evaluation: with average_checkpoints it takes the parameters as they are now.
   void note_evaluation();
   /// Metrics of the parameters that count: their average where there is one, otherwise as they are.
@@ -48,7 +51,7 @@ class Trainer {
   void accumulated_step(tasks::StepPosition at);
   void replayed_step(tasks::StepPosition at);
   void note_loss(double loss);
-  nn::CheckpointParts parts(std::map<std::string, std::string>& notes);
+  nn::CheckpointParts parts(std::map<std::string, std::string>& notes, nn::Module::NamedTensors& state);
 
   tasks::TrainingRun& run_;
   TrainingOptions options_;

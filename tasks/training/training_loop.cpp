@@ -1,6 +1,7 @@
 #include "tasks/training/training_loop.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -17,6 +18,20 @@ using nlohmann::json;
 using nlohmann::ordered_json;
 
 constexpr const char* state_note = "bough:run";
+
+/// What metrics of the validation data begin with.
+const std::string valid_prefix = "valid_";
+
+/// The numbers among metrics whose names begin with the prefix, as "<group>/<rest of the name>". Without a prefix those
+/// of the validation data are left out.
+std::map<std::string, double> scalars_named(const std::string& group, const json& metrics, const std::string& prefix) {
+  std::map<std::string, double> scalars;
+  for (const auto& [name, value] : metrics.items()) {
+    if (!value.is_number() || !name.starts_with(prefix) || (prefix.empty() && name.starts_with(valid_prefix))) continue;
+    scalars[group + "/" + name.substr(prefix.size())] = value.get<double>();
+  }
+  return scalars;
+}
 
 template <typename Start>
 double seconds_since(Start start) {
@@ -52,6 +67,10 @@ json to_json(const TrainingOutcome& outcome) {
   if (outcome.processor) {
     state["processor"] = {{"used", outcome.processor->used_seconds}, {"waited", outcome.processor->waited_seconds}};
   }
+  if (outcome.machine_time) {
+    state["machine_time"] = {{"all", outcome.machine_time->all_seconds},
+                             {"other", outcome.machine_time->other_seconds}};
+  }
   return state;
 }
 
@@ -62,11 +81,15 @@ TrainingOutcome outcome_from(const json& entry) {
   outcome.tokens_per_second = entry.at("tokens_per_second");
   outcome.peak_memory_bytes = entry.at("peak_memory_bytes");
   for (const json& point : entry.at("curve")) outcome.curve.push_back(curve_point_from(point));
-  // Checkpoints of earlier versions have neither.
+  // Checkpoints of earlier versions have none of these.
   outcome.machines = entry.value("machines", json::array());
   if (entry.contains("processor")) {
     const json& processor = entry["processor"];
     outcome.processor = {.used_seconds = processor.at("used"), .waited_seconds = processor.at("waited")};
+  }
+  if (entry.contains("machine_time")) {
+    const json& time = entry["machine_time"];
+    outcome.machine_time = {.all_seconds = time.at("all"), .other_seconds = time.at("other")};
   }
   return outcome;
 }
@@ -93,7 +116,9 @@ TrainingLoop::TrainingLoop(tasks::TrainingRun& run, LoopRequest request)
       facts_(run.facts()),
       options_(training_options(request_.train, run.steps_per_epoch())),
       trainer_(run, request_.train, options_, request_.device),
-      early_stopping_(request_.metric.lower_is_better, options_.patience) {}
+      early_stopping_(request_.metric.lower_is_better, options_.patience) {
+  if (request_.own_process == 0) request_.own_process = ::getpid();
+}
 
 std::string TrainingLoop::path_of(const char* file) const {
   return (std::filesystem::path(request_.folder) / file).string();
@@ -104,6 +129,7 @@ void TrainingLoop::run() {
   if (resumed) restore();
   note_machine();
   open_log(resumed);
+  if (request_.tensorboard) open_tensorboard(resumed);
   while (!is_over() && !request_.should_stop()) take_step();
   add_losses(outcome_.steps_done, trainer_.losses(Trainer::Losses::all));
   outcome_.peak_memory_bytes = std::max(outcome_.peak_memory_bytes, memory_statistics(request_.device).bytes_peak);
@@ -137,6 +163,7 @@ void TrainingLoop::note_machine() {
     outcome_.machines.push_back(std::move(machine));
   }
   last_processor_time_ = processor_time();
+  last_machine_time_ = machine_time(request_.own_process);
 }
 
 /// Adds what has come since the last time. A thread that has ended takes its share with it, so the sum may fall.
@@ -148,6 +175,14 @@ void TrainingLoop::note_processor_time() {
     total.waited_seconds += std::max(0.0, now->waited_seconds - last_processor_time_->waited_seconds);
   }
   last_processor_time_ = now;
+
+  const std::optional<MachineTime> machine_now = machine_time(request_.own_process);
+  if (machine_now && last_machine_time_) {
+    MachineTime& total = outcome_.machine_time ? *outcome_.machine_time : outcome_.machine_time.emplace();
+    total.all_seconds += std::max(0.0, machine_now->all_seconds - last_machine_time_->all_seconds);
+    total.other_seconds += std::max(0.0, machine_now->other_seconds - last_machine_time_->other_seconds);
+  }
+  last_machine_time_ = machine_now;
 }
 
 /// Tests the best parameters and the last ones, which are often the same.
@@ -165,6 +200,7 @@ void TrainingLoop::finish() {
   }
   outcome_.finished = true;
   save();
+  if (events_) events_->add_scalars(last, scalars_named("test", outcome_.metrics, ""));
   log_->write({{"step", last},
                {"done", true},
                {"metrics", outcome_.metrics},
@@ -186,7 +222,7 @@ std::map<std::string, std::string> TrainingLoop::notes_with(const char* name, st
 }
 
 void TrainingLoop::open_log(bool resumed) {
-  const std::string path = path_of("log.jsonl");
+  const std::string path = path_of(log_file);
   log_.emplace(resumed ? RunLog::resume(path, outcome_.steps_done) : RunLog::start(path));
   if (resumed) {
     log_->write({{"step", outcome_.steps_done}, {"resumed", true}, {"steps", options_.steps}});
@@ -196,6 +232,30 @@ void TrainingLoop::open_log(bool resumed) {
                  {"attention_degree", facts_.attention_degree},
                  {"parameters", facts_.parameters}});
   }
+}
+
+/// A run that was begun without event files gets those of its steps so far.
+void TrainingLoop::open_tensorboard(bool resumed) {
+  const std::string folder = path_of(tensorboard_folder);
+  const bool goes_on = resumed && TensorboardWriter::has_events(folder);
+  events_.emplace(goes_on ? TensorboardWriter::resume(folder, outcome_.steps_done) : TensorboardWriter::start(folder));
+  if (goes_on) return;
+  // Lines that are indented by four spaces are shown as they are.
+  std::string text = "    " + request_.config.dump(2);
+  for (std::size_t at = text.find('\n'); at != std::string::npos; at = text.find('\n', at + 1))
+    text.insert(at + 1, "    ");
+  events_->add_text("configuration", text);
+  events_->add_hyperparameters(request_.config);
+  for (const CurvePoint& point : outcome_.curve) events_->add_scalars(point.step, scalars_of(point));
+}
+
+std::map<std::string, double> TrainingLoop::scalars_of(const CurvePoint& point) const {
+  std::map<std::string, double> scalars = scalars_named("valid", point.metrics, valid_prefix);
+  scalars["train/loss"] = point.loss;
+  scalars["train/learning_rate"] = trainer_.learning_rate(point.step);
+  scalars["train/tokens_per_second"] =
+      static_cast<double>(facts_.tokens_per_step) * static_cast<double>(point.step) / point.seconds;
+  return scalars;
 }
 
 /// Of the steps up to the last one.
@@ -223,6 +283,7 @@ void TrainingLoop::note_step() {
   ordered_json record = to_json(point);
   record["tokens_per_second"] = outcome_.tokens_per_second;
   log_->write(record);
+  if (events_) events_->add_scalars(point.step, scalars_of(point));
   outcome_.curve.push_back(std::move(point));
 }
 
@@ -233,7 +294,7 @@ json TrainingLoop::evaluate() {
   trainer_.note_evaluation();
   json metrics = json::object();
   const json plain = trainer_.evaluate(tasks::Split::valid);
-  for (const auto& [name, value] : plain.items()) metrics["valid_" + name] = value;
+  for (const auto& [name, value] : plain.items()) metrics[valid_prefix + name] = value;
   metrics = finite(std::move(metrics), step);
   metric_ = plain.at(request_.metric.name);
   if (early_stopping_.add(step, metric_)) {
@@ -268,7 +329,13 @@ void TrainingLoop::save() {
 
 void TrainingLoop::restore() {
   const std::string path = path_of(checkpoint_file);
-  const auto notes = trainer_.load(path);
+  const auto notes = [&] {
+    try {
+      return trainer_.load(path);
+    } catch (const IoError& error) {
+      throw IoError(fmt::format("{}; remove '{}' to begin this run anew", error.what(), path));
+    }
+  }();
   const auto note = notes.find(state_note), config = notes.find("config");
   if (note == notes.end() || config == notes.end()) {
     throw IoError("resume", fmt::format("'{}' is no checkpoint of a run", path));
@@ -284,6 +351,7 @@ void TrainingLoop::restore() {
                                         error.what()));
   }
   request_.check_saved_run(parse_json(config->second, "checkpoint"), outcome_.steps_done);
+  request_.check_saved_notes(notes);
   if (early_stopping_.best_step() && !std::filesystem::exists(path_of(best_file))) {
     throw IoError("resume", fmt::format("there is no '{}', the parameters of step {}, which were the best so far; "
                                         "start the run anew",

@@ -14,6 +14,7 @@
 #include "tasks/task.h"
 #include "tasks/training/early_stopping.h"
 #include "tasks/training/run_log.h"
+#include "tasks/training/tensorboard_writer.h"
 #include "tasks/training/trainer.h"
 #include "tasks/training/training_options.h"
 
@@ -23,6 +24,8 @@ namespace bough::training {
 /// validation data.
 inline constexpr const char* checkpoint_file = "checkpoint.safetensors";
 inline constexpr const char* best_file = "best.safetensors";
+/// The folder of event files in a run's folder.
+inline constexpr const char* tensorboard_folder = "tensorboard";
 
 /// A record of a run while it learned.
 struct CurvePoint {
@@ -50,9 +53,11 @@ struct TrainingOutcome {
   double tokens_per_second = 0;
   std::int64_t peak_memory_bytes = 0;
   /// What these seconds depend on: the machines on which it trained, as describe_host() has them, with the device (one,
-  /// unless it was resumed elsewhere), and the processor time it got there, where the kernel tells.
+  /// unless it was resumed elsewhere), the processor time it got there and what other programs used, where the kernel
+  /// tells.
   nlohmann::json machines = nlohmann::json::array();
   std::optional<ProcessorTime> processor = {};
+  std::optional<MachineTime> machine_time = {};
 };
 
 struct LoopRequest {
@@ -64,6 +69,10 @@ struct LoopRequest {
   Device device = Device::cpu();                  ///< of the run
   std::string folder = {};                        ///< where log.jsonl and the checkpoints go; must be there
   bool resume = false;                            ///< go on from the checkpoint, if there is one
+  bool tensorboard = false;                       ///< write event files for TensorBoard beside the log
+  /// The process whose processor time, with that of all that it has started, is not that of other programs: of a sweep
+  /// that runs several workers; 0 is this process.
+  pid_t own_process = 0;
   /// Throws if a run with this configuration that has taken so many steps must not be gone on with.
   std::function<void(const nlohmann::json& saved_config, std::int64_t steps_done)> check_saved_run =
       [](const nlohmann::json&, std::int64_t) {};
@@ -71,12 +80,18 @@ struct LoopRequest {
   std::function<bool()> should_stop = [] { return false; };
   /// Called about twice a second at most.
   std::function<void(const RunProgress&)> on_progress = [](const RunProgress&) {};
+  /// Throws if a checkpoint with these notes must not be gone on with.
+  std::function<void(const std::map<std::string, std::string>& notes)> check_saved_notes =
+      [](const std::map<std::string, std::string>&) {};
 };
 
 /// Trains one model: evaluates every train.evaluate_every steps and after the last, keeps the parameters that were best
 /// on the validation data in best.safetensors, stops early where train.early_stopping says so, saves a checkpoint every
 /// train.checkpoint_seconds and when it ends, and tests the best parameters and the last ones. A run that was
-/// interrupted and resumed gives the same bits as one that was not, best parameters, patience and averages included.
+/// interrupted and resumed gives the same bits as one that was not, best parameters, patience and averages included. On
+/// request there are event files for TensorBoard: train/loss, train/learning_rate, train/tokens_per_second,
+/// valid/<metric> and at the end test/<metric> of the best parameters, with the configuration as text and as
+/// hyperparameters.
 class TrainingLoop {
  public:
   /// The run must outlive the loop.
@@ -94,6 +109,9 @@ class TrainingLoop {
   bool evaluation_due(std::int64_t step) const { return step % options_.evaluate_every == 0 || step == options_.steps; }
   bool record_due(std::int64_t step) const { return evaluation_due(step) || step % options_.log_every == 0; }
   void open_log(bool resumed);
+  void open_tensorboard(bool resumed);
+  /// What TensorBoard shows of a point of the curve.
+  std::map<std::string, double> scalars_of(const CurvePoint& point) const;
   void take_step();
   void add_losses(std::int64_t last_step, const std::vector<double>& losses);
   void note_step();
@@ -116,13 +134,16 @@ class TrainingLoop {
   Trainer trainer_;
   EarlyStopping early_stopping_;
   std::optional<RunLog> log_;
+  std::optional<TensorboardWriter> events_;
   TrainingOutcome outcome_;
   double loss_sum_ = 0;  ///< since the last record
   std::int64_t loss_count_ = 0;
   double last_loss_ = 0, metric_ = std::numeric_limits<double>::quiet_NaN();
   std::int64_t steps_here_ = 0;
   double seconds_here_ = 0, evaluation_seconds_ = 0;
-  std::optional<ProcessorTime> last_processor_time_;  ///< when it was noted last
+  /// When they were noted last.
+  std::optional<ProcessorTime> last_processor_time_;
+  std::optional<MachineTime> last_machine_time_;
   Clock::time_point last_save_ = Clock::now(), last_report_ = {};
 };
 

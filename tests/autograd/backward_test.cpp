@@ -211,6 +211,15 @@ TEST(CustomFunction, AGradientOfTheWrongShapeOrNumberIsNamed) {
   EXPECT_NE(misuse([&] { total(wrong.apply({x})).backward(); }).find("0 gradients"), std::string::npos);
 }
 
+TEST(CustomFunction, WithoutBackwardTakesOnlyInputsThatNeedNoGradient) {
+  const CustomFunction same{
+      .forward = [](const std::vector<Tensor>& in) { return in[0]; }, .backward = {}, .name = "same"};
+  EXPECT_NO_THROW(same.apply({ones({2}, DType::float64)}));
+  EXPECT_NE(misuse([&] { same.apply({leaf({2, 3})}); }).find("no backward function"), std::string::npos);
+  const CustomFunction nothing{.forward = {}, .backward = {}, .name = "nothing"};
+  EXPECT_NE(misuse([&] { nothing.apply({}); }).find("no forward function"), std::string::npos);
+}
+
 TEST(Record, SeveralOutputsShareOneNode) {
   const Tensor x = leaf({1, 2});
   const std::vector<Tensor> parts = autograd::record(

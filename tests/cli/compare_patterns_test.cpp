@@ -51,29 +51,55 @@ TEST(ComparePatterns, WritesAnExperimentRunsItAndMakesThePage) {
   EXPECT_EQ(again.exit_code, 0) << again.errors;
 }
 
-TEST(ComparePatterns, ADryRunWritesTheExperimentAndThePlanOnly) {
+TEST(ComparePatterns, ADryRunPrintsThePlanAndWritesNothing) {
   const TemporaryFolder folder;
   write_file(folder.file("text.txt"), std::string(20'000, 'x'));
   const ProgramResult result =
       run_bough({"compare-patterns", "--data", folder.file("text.txt"), "--out", folder.file("out"), "--dry-run"});
   ASSERT_EQ(result.exit_code, 0) << result.errors;
-  EXPECT_THAT(result.output, AllOf(HasSubstr("bpt-degree14-seed1"), HasSubstr("sparse_fixed-degree31-seed2"),
+  EXPECT_THAT(result.output, AllOf(HasSubstr("compare-patterns: 27 runs"), HasSubstr("sparse_fixed-c3-stride16-seed2"),
                                    HasSubstr("sparse_fixed: stride 16, c 3 gives degree 31 (wanted: 31)")));
-  EXPECT_FALSE(std::filesystem::exists(folder.file("out/results.json")));
-  const json experiment = json::parse(file_content(folder.file("out/experiment.json")));
-  EXPECT_EQ(experiment["task"]["corpus"]["path"], folder.file("text.txt"));
-  EXPECT_EQ(experiment["sweep"]["train.seed"], json({1, 2}));
-  EXPECT_EQ(experiment["sweep"]["graph"].size(), 9u);
+  EXPECT_FALSE(std::filesystem::exists(folder.file("out")));
 }
 
 TEST(ComparePatterns, TakesParametersOfPatternsAndLeavesOutWhatIsTheSame) {
   const TemporaryFolder folder;
-  const ProgramResult result = run_bough({"compare-patterns", "--degree", "20,20.1,30", "--patterns",
-                                          "sparse_fixed:stride=32,bpt", "--out", folder.file("out"), "--dry-run"});
+  const ProgramResult result =
+      run_bough(small({"--degree", "20,20.1,30", "--patterns", "sparse_fixed:stride=32,bpt", "--out",
+                       folder.file("out"), "--steps", "1", "--seeds", "1", "--no-open"}));
   ASSERT_EQ(result.exit_code, 0) << result.errors;
   const json graphs = json::parse(file_content(folder.file("out/experiment.json")))["sweep"]["graph"];
   EXPECT_EQ(graphs[0], json({{"kind", "sparse_fixed"}, {"stride", 32}, {"degree", 20}}));
   EXPECT_THAT(result.errors, HasSubstr("left out: bpt at degree 20.1, for which it is the same graph as at degree 20"));
+}
+
+TEST(ComparePatterns, KeepsListsOfAPatternTogether) {
+  const ProgramResult result =
+      run_bough(small({"--degree", "20", "--patterns", R"(union:of=["bpt","logsparse"],full)", "--dry-run"}));
+  EXPECT_EQ(result.exit_code, 0) << result.errors;
+  EXPECT_THAT(result.output, HasSubstr("union-bpt_logsparse-seed1"));
+}
+
+TEST(ComparePatterns, LeavesTheFilesOfAnotherExperimentAlone) {
+  const TemporaryFolder folder;
+  const auto compare = [&](const char* patterns, std::vector<std::string> more) {
+    more.insert(more.end(), {"--degree", "10", "--patterns", patterns, "--steps", "2", "--seeds", "1", "--out",
+                             folder.file("out"), "--no-open"});
+    return run_bough(small(more));
+  };
+  ASSERT_EQ(compare("window", {}).exit_code, 0);
+  const std::string experiment = file_content(folder.file("out/experiment.json"));
+  const std::string results = file_content(folder.file("out/results.json"));
+  for (const std::vector<std::string>& more : {std::vector<std::string>{}, {"--dry-run"}, {"--resume"}}) {
+    const ProgramResult other = compare("bpt", more);
+    EXPECT_EQ(other.exit_code, 2) << other.errors;
+    EXPECT_EQ(file_content(folder.file("out/experiment.json")), experiment);
+    EXPECT_EQ(file_content(folder.file("out/results.json")), results);
+  }
+  const ProgramResult again = compare("window", {"--resume"});
+  EXPECT_EQ(again.exit_code, 0) << again.errors;
+  EXPECT_THAT(again.errors, HasSubstr("(done before)"));
+  EXPECT_EQ(file_content(folder.file("out/experiment.json")), experiment);
 }
 
 TEST(ComparePatterns, AnswersMistakesWithOneSentence) {
@@ -88,6 +114,8 @@ TEST(ComparePatterns, AnswersMistakesWithOneSentence) {
   EXPECT_THAT(error_of({"--data", "/nowhere/text.txt"}, 1), HasSubstr("there is no file '/nowhere/text.txt'"));
   EXPECT_THAT(error_of({"--degree", "1000", "--patterns", "window"}, 2), HasSubstr("none of the patterns"));
   EXPECT_THAT(error_of({"--patterns", "window:width"}, 2), HasSubstr("parameters like k=4"));
+  EXPECT_THAT(error_of({"--patterns", "bpt,window:widht=3"}, 2), HasSubstr("did you mean"));
+  EXPECT_THAT(error_of({"--patterns", "bpt,sparse_fixed:stride=many"}, 2), HasSubstr("stride"));
 }
 
 }  // namespace

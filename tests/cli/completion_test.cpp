@@ -50,6 +50,8 @@ TEST_F(Completion, OffersCommandsOptionsAndPatternsInBash) {
   EXPECT_THAT(bash_offers("run --"), AllOf(HasSubstr("--resume "), HasSubstr("--threads "), Not(HasSubstr("--svg"))));
   EXPECT_EQ(bash_offers("graph longf"), "longformer ");
   EXPECT_EQ(bash_offers("compare-patterns --patterns bpt,sparse_f"), "bpt,sparse_fixed ");
+  EXPECT_EQ(bash_offers("graph bpt k"), "k= ");
+  EXPECT_EQ(bash_offers("graph window ''"), "width= degree= ");
   EXPECT_EQ(bash_offers("completion f"), "fish ");
   EXPECT_EQ(bash_offers("--threads 2 vers"), "version ");
   EXPECT_EQ(bash_offers("report " + folder.file("zs")), " ");  // folders only

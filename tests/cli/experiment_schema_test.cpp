@@ -63,6 +63,10 @@ TEST_F(ExperimentSchema, SpeaksOfTheKindOfGraphThatWasGiven) {
   EXPECT_THAT(complaints(R"({"graph": {"kind": "bpt", "width": 3}})"), HasSubstr("'width' was unexpected"));
   EXPECT_THAT(complaints(R"({"graph": {"kind": "btp"}})"), HasSubstr("$.graph.kind: 'btp' is not one of"));
   EXPECT_THAT(complaints(R"({"graph": "btp"})"), HasSubstr("$.graph: 'btp' is not one of"));
+  EXPECT_THAT(complaints(R"({"graph": {"kind": "union", "of": ["bpt", {"kind": "causal", "of": "window"}]}})"),
+              IsEmpty());
+  EXPECT_THAT(complaints(R"({"graph": {"kind": "union", "of": ["bpt", {"kind": "btp"}]}})"),
+              HasSubstr("$.graph.of[1].kind: 'btp' is not one of"));
   EXPECT_THAT(complaints(R"({"graph": {"k": 3}})"), HasSubstr("'kind' is a required property"));
   EXPECT_THAT(complaints(R"({"graph": {"kind": "window", "degree": 14, "width": 3}})"),
               HasSubstr("['degree', 'width']"));
@@ -85,6 +89,32 @@ TEST_F(ExperimentSchema, ChecksWhatIsInsideASweep) {
   EXPECT_THAT(sweep(R"("graph": ["bpt", {"kind": "window", "width": -1}])"),
               HasSubstr("$.sweep.graph[1].width: -1 is less than the minimum of 0"));
   EXPECT_THAT(sweep(R"("graph.k": [1, 0.5])"), HasSubstr("$.sweep['graph.k'][1]: "));
+}
+
+TEST_F(ExperimentSchema, ChecksWhatIsInsideAZip) {
+  const auto zip = [&](const std::string& text) {
+    return complaints(R"({"graph": "bpt", "sweep": {"train.seed": [1, 2], "zip": )" + text + "}}");
+  };
+  EXPECT_THAT(zip(R"({"task.length": [64, 128], "train.learning_rate": [1e-3, 2e-3]})"), IsEmpty());
+  EXPECT_THAT(zip(R"([{"task.length": [64, 128]}, {"model.dim": [64, 128], "model.heads": [2, 4]}])"), IsEmpty());
+  EXPECT_THAT(zip(R"({"train.sed": [1]})"), HasSubstr("'train.sed' was unexpected"));
+  EXPECT_THAT(zip(R"([{"train.steps": [100, "many"]}])"),
+              HasSubstr("$.sweep.zip[0]['train.steps'][1]: 'many' is not of type 'integer'"));
+  EXPECT_THAT(zip("3"), HasSubstr("$.sweep.zip: 3 is not of type 'object', 'array'"));
+  EXPECT_THAT(complaints(R"({"sweep": {"zip": {"graph": ["bpt", "window"], "train.seed": [1, 2]}}})"), IsEmpty());
+  EXPECT_THAT(complaints(R"({"sweep": {"zip": [{"graph": ["bpt", "window"]}]}})"), IsEmpty());
+  EXPECT_THAT(complaints(R"({"sweep": {"zip": [{"train.seed": [1]}]}})"), HasSubstr("'graph' is a required property"));
+}
+
+TEST_F(ExperimentSchema, LetsAnExperimentThatExtendsAnotherLeaveOutAndTakeAway) {
+  const auto change = [&](const std::string& text) { return complaints(R"({"extends": "base.json", )" + text + "}"); };
+  EXPECT_THAT(change(R"("name": "x")"), IsEmpty());
+  EXPECT_THAT(change(R"("graph": {"k": 3}, "train": {"steps": null, "optimizer": null}, "sweep": null)"), IsEmpty());
+  EXPECT_THAT(change(R"("task": {"corpus": {"kind": "text"}}, "sweep": {"train.seed": [1, 2]})"), IsEmpty());
+  EXPECT_THAT(change(R"("train": {"stepps": 1})"), HasSubstr("'stepps' was unexpected"));
+  EXPECT_THAT(change(R"("graph": {"kind": "bpt", "k": 0})"), HasSubstr("$.graph.k: 0 is less than the minimum of 1"));
+  EXPECT_THAT(change(R"("sweep": {"train.sed": [1]})"), HasSubstr("'train.sed' was unexpected"));
+  EXPECT_THAT(complaints(R"({"extends": 3})"), HasSubstr("$.extends: 3 is not of type 'string'"));
 }
 
 }  // namespace

@@ -182,6 +182,25 @@ TEST(GraphCommand, ShowsThePlanOfEachHeadGroup) {
   EXPECT_EQ(std::ranges::count(result.output, '\n'), 2);
 }
 
+TEST(GraphCommand, AnswersWhatIsGivenTwiceOrNotAtAll) {
+  const auto error = [](const std::vector<std::string>& arguments) {
+    const ProgramResult result = run_bough(arguments);
+    EXPECT_EQ(result.exit_code, 2);
+    return result.errors;
+  };
+  EXPECT_THAT(error({"graph", "bpt", "k=4", "k=5", "--length", "8"}), HasSubstr("k is given twice"));
+  EXPECT_THAT(error({"graph", R"({"kind":"window","length":16})", "--length", "8"}),
+              HasSubstr("length is 16 in the graph, but --length says 8"));
+  EXPECT_EQ(run_bough({"graph", R"({"kind":"window","length":8})", "--length", "8"}).exit_code, 0);
+  EXPECT_THAT(error({"graph", "window"}), HasSubstr("--length N"));
+}
+
+TEST(GeneratorsCommand, AlignsTheDegreeWithTheOtherParameters) {
+  const std::string text = run_bough({"generators"}).output;
+  EXPECT_THAT(text, HasSubstr("\n  width   "));
+  EXPECT_THAT(text, HasSubstr("\n  degree  the attention degree to have, instead of width (a number"));
+}
+
 TEST(GeneratorsCommand, ListsPatternsWithParameters) {
   const ProgramResult text = run_bough({"generators"});
   EXPECT_EQ(text.exit_code, 0) << text.errors;

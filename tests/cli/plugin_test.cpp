@@ -51,8 +51,58 @@ TEST(PluginOption, APatternOfAPluginIsComparedLikeAnyOther) {
 
 TEST(PluginOption, AnswersALibraryThatIsNotThere) {
   const ProgramResult result = run_bough({"graph", R"({"kind":"bpt","length":3})", "--plugin", "no/such.so"});
-  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_EQ(result.exit_code, 2);
   EXPECT_THAT(result.errors, HasSubstr("there is no file 'no/such.so'"));
+}
+
+TEST(PluginOption, AnswersFilesThatAreNoLibrariesWithOneExitCode) {
+  const TemporaryFolder folder;
+  const std::string library = file_content(GOOD_PLUGIN);
+  write_file(folder.file("text.so"), "not a library\n");
+  write_file(folder.file("empty.so"), "");
+  write_file(folder.file("part.so"), library.substr(0, library.size() / 4));
+  const auto answer = [&](const std::string& name) {
+    const ProgramResult result = run_bough({"generators", "--plugin", folder.file(name)});
+    EXPECT_EQ(result.exit_code, 2) << name;
+    return result.errors;
+  };
+  EXPECT_THAT(answer("text.so"), HasSubstr("is no shared library"));
+  EXPECT_THAT(answer("empty.so"), HasSubstr("is empty"));
+  EXPECT_THAT(answer("part.so"), HasSubstr("was it copied completely?"));
+  EXPECT_THAT(answer("."), HasSubstr("is a folder"));
+}
+
+TEST(PluginOption, APatternThatIgnoresCausalIsRefusedBeforeItTrains) {
+  const ProgramResult graph =
+      run_bough({"graph", R"({"kind":"neighbours","length":8,"causal":true})", "--plugin", CARELESS_PLUGIN});
+  EXPECT_EQ(graph.exit_code, 1);
+  EXPECT_THAT(graph.errors, testing::AllOf(HasSubstr("[neighbours] was asked for a causal graph and built one that is "
+                                                     "not; hand the options to AttentionGraphBuilder"),
+                                           HasSubstr(CARELESS_PLUGIN)));
+  const json experiment = {
+      {"task",
+       {{"corpus",
+         {{"kind", "turn_taking"}, {"train_characters", 3000}, {"valid_characters", 300}, {"test_characters", 500}}},
+        {"length", 32}}},
+      {"model", {{"layers", 1}, {"dim", 16}, {"heads", 2}, {"ffn", 16}}},
+      {"graph", {{"kind", "neighbours"}}},
+      {"train", {{"steps", 2}, {"tokens_per_batch", 64}}}};
+  const TemporaryFolder folder;
+  const ProgramResult run =
+      run_bough({"run", experiment.dump(), "--plugin", CARELESS_PLUGIN, "--out", folder.file("out"), "--jobs", "1"});
+  EXPECT_NE(run.exit_code, 0);
+  EXPECT_THAT(run.errors + run.output, HasSubstr("[neighbours] was asked for a causal graph"));
+  EXPECT_THAT(run_bough({"graph", R"({"kind":"neighbours","length":8})", "--plugin", CARELESS_PLUGIN}).output,
+              HasSubstr("causal        no\n"));
+}
+
+TEST(PluginOption, WhatAPatternThrowsNamesItAndItsLibrary) {
+  const ProgramResult result =
+      run_bough({"graph", R"({"kind":"troubled","length":8,"causal":true})", "--plugin", CARELESS_PLUGIN});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.errors, testing::AllOf(HasSubstr("[troubled] could not build a causal graph of 8 tokens: it threw "
+                                                      "something that is no std::exception"),
+                                            HasSubstr(CARELESS_PLUGIN)));
 }
 
 /// A run of a pattern from a library that can be moved.
@@ -97,8 +147,21 @@ TEST_F(PluginRun, ResultsKeepItsNameAndItsPicture) {
   EXPECT_EQ(report.exit_code, 0);
   EXPECT_EQ(report.errors, "");
   EXPECT_THAT(file_content(out + "/report.html"), HasSubstr("<figcaption>every_second"));
-  ASSERT_EQ(run_bough({"compare", out, out, "--out", folder.file("both")}).exit_code, 0);
+  std::filesystem::copy(out, folder.file("copy"), std::filesystem::copy_options::recursive);
+  ASSERT_EQ(run_bough({"compare", out, folder.file("copy"), "--out", folder.file("both")}).exit_code, 0);
   EXPECT_THAT(file_content(folder.file("both/report.html")), HasSubstr("<figcaption>every_second"));
+}
+
+TEST_F(PluginRun, ASavedExperimentFindsThePluginsThatItNames) {
+  json experiment = json::parse(file_content(folder.file("tiny.json")));
+  experiment["plugins"] = {"libmoving.so"};
+  write_file(folder.file("named.json"), experiment.dump());
+  const ProgramResult first = run_bough({"run", folder.file("named.json"), "--out", folder.file("named")});
+  ASSERT_EQ(first.exit_code, 0) << first.errors;
+  const ProgramResult again = run_bough({"run", folder.file("named/experiment.json"), "--dry-run"});
+  EXPECT_EQ(again.exit_code, 0) << again.errors;
+  const ProgramResult same = run_bough({"run", folder.file("named.json"), "--out", folder.file("named"), "--resume"});
+  EXPECT_EQ(same.exit_code, 0) << same.errors;
 }
 
 TEST_F(PluginRun, ReportsOfResultsWithoutPicturesSayHowToGetThem) {
@@ -117,7 +180,7 @@ TEST_F(PluginRun, GenerateLoadsItAgainOrSaysWhichLibraryIsMissing) {
   EXPECT_EQ(generate().exit_code, 0) << generate().errors;
   move_library();
   const ProgramResult missing = generate();
-  EXPECT_EQ(missing.exit_code, 1);
+  EXPECT_EQ(missing.exit_code, 2);
   EXPECT_THAT(missing.errors,
               testing::AllOf(HasSubstr("libmoving.so', which is not there"), HasSubstr("--plugin FILE")));
   EXPECT_EQ(generate({"--plugin", moved}).exit_code, 0) << generate({"--plugin", moved}).errors;
@@ -127,7 +190,7 @@ TEST_F(PluginRun, ResumingLoadsItAgainOrSaysWhichLibraryIsMissing) {
   EXPECT_EQ(resume().exit_code, 0) << resume().errors;
   move_library();
   const ProgramResult missing = resume();
-  EXPECT_EQ(missing.exit_code, 1);
+  EXPECT_EQ(missing.exit_code, 2);
   EXPECT_THAT(missing.errors,
               testing::AllOf(HasSubstr("libmoving.so', which is not there"), HasSubstr("--plugin FILE")));
   EXPECT_EQ(resume({"--plugin", moved}).exit_code, 0) << resume({"--plugin", moved}).errors;
@@ -142,7 +205,7 @@ TEST_F(PluginRun, AnExperimentThatNamesALibraryIsResumedFromItsFolder) {
   EXPECT_EQ(resumed.exit_code, 0) << resumed.errors;
   const ProgramResult missing =
       run_bough({"run", folder.file("tiny.json"), "--out", folder.file("third"), "--set", R"(plugins=["liblost.so"])"});
-  EXPECT_EQ(missing.exit_code, 1);
+  EXPECT_EQ(missing.exit_code, 2);
   EXPECT_THAT(missing.errors, testing::AllOf(HasSubstr("no library 'liblost.so'"), HasSubstr("--plugin FILE")));
 }
 

@@ -1,6 +1,7 @@
 #include "tests/cli/program.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -13,7 +14,6 @@
 extern char** environ;
 
 namespace bough::test {
-namespace {
 
 /// A file without a name; programs write into it, so no pipe can fill up while it is not read.
 class Capture {
@@ -22,16 +22,22 @@ class Capture {
     if (file_ == nullptr) throw std::runtime_error("no temporary file for the output of bough");
   }
   int descriptor() const { return fileno(file_.get()); }
+  /// Read without moving the place at which the program writes, which is the same for both.
   std::string text() const {
     std::string result;
-    std::rewind(file_.get());
-    for (int c = std::fgetc(file_.get()); c != EOF; c = std::fgetc(file_.get())) result.push_back(static_cast<char>(c));
+    char buffer[4096];
+    while (const ssize_t got = ::pread(descriptor(), buffer, sizeof(buffer), static_cast<off_t>(result.size()))) {
+      if (got < 0) break;
+      result.append(buffer, static_cast<std::size_t>(got));
+    }
     return result;
   }
 
  private:
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_;
 };
+
+namespace {
 
 std::vector<char*> pointers(std::vector<std::string>& strings) {
   std::vector<char*> result;
@@ -51,32 +57,51 @@ std::vector<std::string> environment_with(const ProgramOptions& options) {
 
 }  // namespace
 
-ProgramResult run_bough(const std::vector<std::string>& arguments, const ProgramOptions& options) {
+RunningProgram::RunningProgram(const std::vector<std::string>& arguments, const ProgramOptions& options)
+    : output_(std::make_unique<Capture>()), errors_(std::make_unique<Capture>()) {
   std::vector<std::string> command = {BOUGH_PROGRAM};
   command.insert(command.end(), arguments.begin(), arguments.end());
   std::vector<std::string> environment = environment_with(options);
 
-  const Capture output, errors;
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, options.input_file.c_str(), O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, output.descriptor(), STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, errors.descriptor(), STDERR_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, output_->descriptor(), STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, errors_->descriptor(), STDERR_FILENO);
   if (!options.output_file.empty()) {
     posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, options.output_file.c_str(), O_WRONLY, 0);
   }
   if (!options.working_folder.empty()) {
     posix_spawn_file_actions_addchdir_np(&actions, options.working_folder.c_str());
   }
-  pid_t process = 0;
   const int failed =
-      posix_spawn(&process, BOUGH_PROGRAM, &actions, nullptr, pointers(command).data(), pointers(environment).data());
+      posix_spawn(&process_, BOUGH_PROGRAM, &actions, nullptr, pointers(command).data(), pointers(environment).data());
   posix_spawn_file_actions_destroy(&actions);
   if (failed != 0) throw std::runtime_error("bough could not be started from " BOUGH_PROGRAM);
+}
 
-  int status = 0;
-  waitpid(process, &status, 0);
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status), output.text(), errors.text()};
+RunningProgram::~RunningProgram() {
+  if (has_ended()) return;
+  ::kill(process_, SIGKILL);
+  result();
+}
+
+std::string RunningProgram::output() const { return output_->text(); }
+
+bool RunningProgram::has_ended() {
+  if (!ended_) ended_ = ::waitpid(process_, &status_, WNOHANG) == process_;
+  return ended_;
+}
+
+void RunningProgram::interrupt() { ::kill(process_, SIGINT); }
+
+ProgramResult RunningProgram::result() {
+  if (!ended_) ended_ = ::waitpid(process_, &status_, 0) == process_;
+  return {WIFEXITED(status_) ? WEXITSTATUS(status_) : -WTERMSIG(status_), output_->text(), errors_->text()};
+}
+
+ProgramResult run_bough(const std::vector<std::string>& arguments, const ProgramOptions& options) {
+  return RunningProgram(arguments, options).result();
 }
 
 }  // namespace bough::test

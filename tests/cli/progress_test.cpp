@@ -58,6 +58,16 @@ TEST(ProgressLines, KeepTheTimeLeftWhateverTheWidth) {
   EXPECT_EQ(progress_lines({{"full", halfway(1)}}, "bpc", 1).at(0), "");
 }
 
+TEST(ProgressLines, KeepWhatTellsNamesApart) {
+  const std::vector<ActiveRun> runs{{"sparse_fixed-c1-stride16-learning_rate0.001-seed2", halfway(6000)},
+                                    {"sparse_fixed-c2-stride16-learning_rate0.001-seed2", halfway(6000)}};
+  for (std::size_t width = 40; width < 140; ++width) {
+    const std::vector<std::string> lines = progress_lines(runs, "bpc", width);
+    EXPECT_NE(lines[0], lines[1]) << width;
+    EXPECT_LT(lines[0].size(), width);
+  }
+}
+
 TEST(ProgressLines, LeaveOutTheMetricBeforeTheFirstEvaluation) {
   RunProgress now = halfway(240);
   now.metric = std::numeric_limits<double>::quiet_NaN();
@@ -68,6 +78,13 @@ ExperimentPlan plan_of(int runs, int jobs) {
   ExperimentPlan plan{.name = "sample", .metric = "bpc", .runs = {}, .jobs = jobs, .seconds = 100.0 * runs / jobs};
   for (int i = 0; i < runs; ++i) plan.runs.push_back({.name = "run" + std::to_string(i), .seconds = 100});
   return plan;
+}
+
+TEST(RunTotals, DoNotCountAFailedRunAsDone) {
+  RunTotals totals(plan_of(4, 2));
+  totals.note_end("run0");
+  totals.note_end("run1", true);
+  EXPECT_THAT(totals.in_words(), StartsWith("1 of 4 runs done, 1 failed, "));
 }
 
 TEST(RunTotals, CountRunsAndCorrectThePlanByWhatWasSeen) {

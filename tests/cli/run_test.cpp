@@ -102,10 +102,15 @@ TEST(Report, IsMadeAfterARunAndAgainOnDemand) {
   const ProgramResult again = run_bough({"report", folder.file("out")});
   EXPECT_EQ(again.exit_code, 0) << again.errors;
   EXPECT_TRUE(file_content(folder.file("out/report.html")) == page);
+  std::filesystem::copy(folder.file("out"), folder.file("copy"), std::filesystem::copy_options::recursive);
   const ProgramResult both =
-      run_bough({"compare", folder.file("out"), folder.file("out"), "--out", folder.file("both")});
+      run_bough({"compare", folder.file("out"), folder.file("copy"), "--out", folder.file("both")});
   EXPECT_EQ(both.exit_code, 0) << both.errors;
   EXPECT_THAT(both.output, HasSubstr("bpt-k1, tiny 2"));
+  const ProgramResult twice =
+      run_bough({"compare", folder.file("out"), folder.file("./out/"), "--out", folder.file("twice")});
+  EXPECT_EQ(twice.exit_code, 2);
+  EXPECT_THAT(twice.errors, HasSubstr("are the same folder"));
   EXPECT_EQ(run_bough({"report", folder.file("nowhere")}).exit_code, 1);
 }
 
@@ -127,8 +132,9 @@ TEST(Compare, MarksWhatIsNotTheSameInAllRuns) {
 TEST(Compare, ReplacesItsOwnReportOnly) {
   const TemporaryFolder folder;
   ASSERT_EQ(run_bough({"run", tiny, "--out", folder.file("out"), "--set", R"(graph={"kind":"full"})"}).exit_code, 0);
+  std::filesystem::copy(folder.file("out"), folder.file("copy"), std::filesystem::copy_options::recursive);
   const auto compare_into = [&](const char* place) {
-    return run_bough({"compare", folder.file("out"), folder.file("out"), "--out", folder.file(place)});
+    return run_bough({"compare", folder.file("out"), folder.file("copy"), "--out", folder.file(place)});
   };
   EXPECT_EQ(compare_into("both").exit_code, 0);
   EXPECT_EQ(compare_into("both").exit_code, 0) << "again";
@@ -181,6 +187,7 @@ TEST(RunWorker, TakesTheOneConfigurationOfItsRunAndEndsWithOneIfTheRunFails) {
                                              {"config", config},
                                              {"folder", folder.file("one")},
                                              {"resume", false},
+                                             {"tensorboard", false},
                                              {"threads", 1},
                                              {"data_folders", json::array()},
                                              {"device", "cpu"},

@@ -12,16 +12,23 @@ namespace bough::test {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
+using ::testing::Not;
 
-TEST(Version, NamesVersionCompilerInstructionSetThreadsAndCuda) {
+TEST(Version, NamesVersionCommitCompilerLibrariesInstructionSetThreadsAndCuda) {
   const ProgramResult result = run_bough({"version", "--threads", "2"});
   const BuildInformation build = build_information();
   EXPECT_EQ(result.exit_code, 0);
   EXPECT_THAT(result.output, HasSubstr("bough " + build.version + "\n"));
   EXPECT_THAT(result.output, HasSubstr(build.compiler + ", " + build.build_type + "\n"));
   EXPECT_THAT(result.output, HasSubstr("instruction set  " + build.instruction_set + "\n"));
+  EXPECT_THAT(result.output, HasSubstr("commit           "));
+  EXPECT_THAT(result.output, HasSubstr("oneTBB "));
+  EXPECT_THAT(build.instruction_set, Not(HasSubstr("AVX3"))) << "the field says AVX-512";
   EXPECT_THAT(result.output, HasSubstr("threads          2\n"));
   EXPECT_THAT(result.output, HasSubstr(build.has_cuda ? "built in, " : "not in this build"));
+  EXPECT_THAT(result.output, HasSubstr(BOUGH_HAS_SENTENCEPIECE ? "SentencePiece    built in\n"
+                                                               : "SentencePiece    not in this build\n"));
   EXPECT_EQ(result.errors, "");
 }
 
@@ -39,14 +46,22 @@ TEST(TraceKernels, WritesAFileAndATable) {
 TEST(Version, SaysTheSameInJson) {
   const ProgramResult result = run_bough({"version", "--json", "--threads", "2"});
   const BuildInformation build = build_information();
+  nlohmann::json given = nlohmann::json::parse(result.output);
+  EXPECT_THAT(given["commit"].get<std::string>(), MatchesRegex("unknown|[0-9a-f]{12}(\\+changes)?"));
+  for (const char* library : {"oneTBB", "Highway", "fmt", "nlohmann-json", "zlib"}) {
+    EXPECT_THAT(given["libraries"].value(library, ""), MatchesRegex("[0-9]+\\.[0-9.]+")) << library;
+  }
+  given.erase("commit");
+  given.erase("libraries");
   const nlohmann::json expected = {{"version", build.version},
                                    {"compiler", build.compiler},
                                    {"build_type", build.build_type},
                                    {"instruction_set", build.instruction_set},
                                    {"threads", 2},
                                    {"cuda", build.has_cuda},
-                                   {"cuda_devices", build.cuda_devices}};
-  EXPECT_EQ(nlohmann::json::parse(result.output), expected);
+                                   {"cuda_devices", build.cuda_devices},
+                                   {"sentencepiece", static_cast<bool>(BOUGH_HAS_SENTENCEPIECE)}};
+  EXPECT_EQ(given, expected);
 }
 
 TEST(Version, IsThatOfTheProject) { EXPECT_EQ(build_information().version, BOUGH_PROJECT_VERSION); }

@@ -28,6 +28,13 @@ TEST(NearestName, CountsASwapOfNeighboursOnce) {
   EXPECT_EQ(nearest_name("acb", names), "abc");
 }
 
+TEST(NearestName, AllowsNoMoreEditsThanItIsTold) {
+  const std::vector<std::string> names = {"edge_types"};
+  EXPECT_EQ(nearest_name("node_types", names), "edge_types");
+  EXPECT_EQ(nearest_name("node_types", names, 1), "");
+  EXPECT_EQ(nearest_name("edge_type", names, 1), "edge_types");
+}
+
 TEST(NearestName, TakesTheFirstOfEquals) {
   const std::vector<std::string> names = {"cat", "bat"};
   EXPECT_EQ(nearest_name("hat", names), "cat");

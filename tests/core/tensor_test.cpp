@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <numeric>
 
 #include "bough/core/parallel.h"
@@ -55,6 +56,30 @@ TEST(Tensor, UndefinedTensorsAreRefusedPolitely) {
   EXPECT_THROW(nothing.reshape({1}), Error);
   EXPECT_THROW(Tensor().set_requires_grad(true), AutogradError);
   EXPECT_FALSE(nothing.grad().defined());
+}
+
+TEST(Tensor, AGradientThatIsNotThereYetAsksForBackward) {
+  Tensor leaf = ones({2});
+  EXPECT_NE(message_of<AutogradError>([&] { leaf.grad().shape(); }).find("set_requires_grad(true)"), std::string::npos);
+  leaf.set_requires_grad(true);
+  EXPECT_FALSE(leaf.grad().defined());
+  EXPECT_NE(message_of<AutogradError>([&] { leaf.grad().shape(); }).find("run backward()"), std::string::npos);
+}
+
+TEST(Tensor, RefusesNumbersThatAnIntegerCannotHold) {
+  EXPECT_EQ(full({}, -2.7).item<int>(), -2);
+  EXPECT_EQ(full({}, -2147483648.0, DType::float64).item<std::int32_t>(), -2147483647 - 1);
+  EXPECT_THROW(full({}, std::nan("")).item<int>(), TypeError);
+  EXPECT_THROW(full({}, 2147483648.0).item<std::int32_t>(), TypeError);
+  EXPECT_EQ(full({}, 2147483648.0).item<std::int64_t>(), std::int64_t{1} << 31);
+  EXPECT_TRUE(full({}, std::nan("")).item<bool>());
+}
+
+TEST(Tensor, OnlyOneExtentMayBeLeftOpen) {
+  EXPECT_NE(message_of<ShapeError>([] {
+              ones({6}).reshape({-1, -1});
+            }).find("only one extent may be -1"),
+            std::string::npos);
 }
 
 TEST(Tensor, ItemWantsExactlyOneElement) {

@@ -215,14 +215,26 @@ TEST_F(GpuTraining, ALanguageModelThatRecomputesItsLayersTrainsAsOnTheCpu) {
   expect_same_training(source);
 }
 
-TEST_F(GpuTraining, ALanguageModelWhoseStepIsCapturedTrainsBitForBitAsAPlainOne) {
+/// Absolute positions and tables of blocks, norm and dropouts of inputs and outputs, losses that leave layer by layer.
+json with_paper_settings(json source) {
+  source["model"].update({{"positions", "sinusoidal"},
+                          {"block_positions", 4},
+                          {"norm", "post"},
+                          {"input_norm", true},
+                          {"input_dropout", 0.1},
+                          {"output_dropout", 0.1}});
+  source["train"]["auxiliary"] = "fade_by_layer";
+  return source;
+}
+
+TEST_F(GpuTraining, ALanguageModelInPaperSettingsTrainsAsOnTheCpu) {
+  expect_same_training(with_paper_settings(tiny({{"kind", "sparse_fixed"}, {"stride", 4}, {"c", 1}})));
+}
+
+void expect_same_training_if_captured(json source) {
   const test::TemporaryFolder folder;
   write_texts(folder);
-  json source = tiny({{"kind", "bpt"}, {"k", 1}});
-  source["train"]["auxiliary_weight"] = 0;
-  source["train"]["steps"] = 6;
-  source["train"]["warmup"] = 3;
-  source["train"]["log_every"] = 3;
+  source["train"].update({{"auxiliary_weight", 0}, {"steps", 6}, {"warmup", 3}, {"log_every", 3}});
   const TrainedRun plain = run_on(Device::cuda(), source, folder.file(""), folder.file("plain"));
   source["train"]["captured"] = true;
   const TrainedRun captured = run_on(Device::cuda(), source, folder.file(""), folder.file("captured"));
@@ -231,6 +243,15 @@ TEST_F(GpuTraining, ALanguageModelWhoseStepIsCapturedTrainsBitForBitAsAPlainOne)
     EXPECT_EQ(captured.results["curve"].at(i)["loss"], plain.results["curve"].at(i)["loss"]);
   }
   expect_near(captured.checkpoint, plain.checkpoint, 0);
+}
+
+TEST_F(GpuTraining, ALanguageModelWhoseStepIsCapturedTrainsBitForBitAsAPlainOne) {
+  expect_same_training_if_captured(tiny({{"kind", "bpt"}, {"k", 1}}));
+}
+
+TEST_F(GpuTraining, AStepIsCapturedOnceTheLastLayerPredictsAlone) {
+  // Of two layers the lower one takes part in steps 1 to 3 of 6.
+  expect_same_training_if_captured(with_paper_settings(tiny({{"kind", "window"}, {"width", 4}})));
 }
 
 TEST_F(GpuTraining, ALearnedReachTrainsAsOnTheCpu) {

@@ -4,6 +4,7 @@ import importlib.util
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import unittest
@@ -32,10 +33,13 @@ class Docs(unittest.TestCase):
         def names(schema):
             for name, inside in schema.get("properties", {}).items():
                 yield name
-                yield from names(inside)
+                if inside is not True:
+                    yield from names(inside)
             for part in ("oneOf", "anyOf", "allOf"):
                 for inside in schema.get(part, []):
                     yield from names(inside)
+            if "then" in schema:  # the keys that a kind has
+                yield from names(schema["then"])
 
         page = bough("run", "--keys")
         # What a sweep sets is named by its path.
@@ -55,6 +59,16 @@ class Docs(unittest.TestCase):
         for example in (ROOT / "tools/examples").rglob("*.c*"):
             if example.suffix in (".cpp", ".cu"):
                 self.assertIn(f"(../{example.relative_to(ROOT)})", gallery)
+
+    def test_the_guide_shows_pieces_of_the_program_that_the_tests_run(self):
+        def lines(text):
+            return [line.strip() for line in text.strip().splitlines()]
+
+        program = "\n".join(lines((ROOT / "tools/examples/guide.cpp").read_text()))
+        blocks = re.findall(r"```cpp\n(.*?)```", (ROOT / "docs/guide.md").read_text(), re.DOTALL)
+        self.assertGreater(len(blocks), 5)
+        for block in blocks:
+            self.assertIn("\n".join(lines(block)), program)
 
     def test_a_comment_stands_for_declarations_up_to_a_blank_line(self):
         header = "/// Both.\nint a();\nint b();\n\nint c();\n"

@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "bough/core/tensor.h"
 #include "tests/support/errors.h"
 
 namespace bough {
@@ -51,6 +52,17 @@ TEST(Graph, TakesVectorsSpansAndArraysOfBothWidths) {
   EXPECT_THAT(Graph::from_edges(std::span(writable), std::span(wide)).coo().src, ElementsAre(2, 2));
   const Graph typed = Graph::from_edges(narrow, narrow, {.num_nodes = 3, .edge_types = std::span(narrow)});
   EXPECT_EQ(typed.num_edge_types(), 2);
+}
+
+TEST(Graph, TakesTensorsOfIds) {
+  const Tensor src = Tensor::from_vector<std::int64_t>({0, 1, 2}, {3});
+  const Tensor dst = Tensor::from_vector<std::int32_t>({1, 2, 0}, {3});
+  const Graph graph = Graph::from_edges(src, dst, {.edge_types = dst});
+  EXPECT_THAT(graph.coo().src, ElementsAre(0, 1, 2));
+  EXPECT_THAT(graph.coo().dst, ElementsAre(1, 2, 0));
+  EXPECT_EQ(graph.num_edge_types(), 3);
+  EXPECT_THROW(Graph::from_edges(src.reshape({3, 1}), dst), ShapeError);
+  EXPECT_THROW(Graph::from_edges(ones({3}), dst), TypeError);
 }
 
 TEST(Graph, AdoptsMovedVectorsWithoutCopying) {

@@ -11,6 +11,7 @@
 #include "kernels/reference/elementwise.h"
 #include "tests/support/compare.h"
 #include "tests/support/devices.h"
+#include "tests/support/errors.h"
 #include "tests/support/random_tensor.h"
 #include "tests/support/simd_targets.h"
 #include "tests/support/threads.h"
@@ -168,6 +169,15 @@ TEST_P(Arithmetic, NumbersTakeTheTypeOfTheTensor) {
   EXPECT_EQ((here(arange(3)) + 1).dtype(), DType::int64);
   expect_close(maximum(x, 2), std::vector<double>{2, 2, 4});
   expect_close(minimum(x, 2), std::vector<double>{1, 2, 2});
+}
+
+TEST(Arithmetic, NamesTheOperationAndTheOperandThatIsUndefined) {
+  const Tensor x = ones({2}), nothing;
+  EXPECT_EQ(error_message<Error>([&] { nothing + x; }),
+            "[add] the first operand is undefined; it was never given a value");
+  EXPECT_THAT(error_message<Error>([&] { x / nothing; }), HasSubstr("[div] the second operand is undefined"));
+  EXPECT_THAT(error_message<Error>([&] { square(nothing); }), HasSubstr("[square] x is undefined"));
+  EXPECT_THAT(error_message<AutogradError>([&] { square(x.grad()); }), HasSubstr("run backward()"));
 }
 
 TEST(Arithmetic, RefusesNumbersThatTheTypeCannotHold) {

@@ -156,7 +156,7 @@ TEST(Embedding, NamesWhatDoesNotFit) {
       [] {
         embedding(zeros({4, 2}), ints({1, 4}));
       },
-      ThrowsMessage<IndexError>(AllOf(HasSubstr("index 4 at position 1"), HasSubstr("4 rows"))));
+      ThrowsMessage<IndexError>(AllOf(HasSubstr("[embedding] index 4 at position 1"), HasSubstr("4 rows"))));
   EXPECT_THAT(
       [] {
         embedding(zeros({4, 2}), ints({1}), {.padding_index = -1});

@@ -384,6 +384,37 @@ TEST(Frame, SaysWhatIsMissingOrDoesNotFit) {
   EXPECT_THAT(failure([&] { bipartite.node("h"); }), HasSubstr("src_node"));
 }
 
+TEST(Frame, TheMessageOfAFunctionThatGivesOneTensorIsCalledM) {
+  Frame frame = small_frame();
+  frame.update_all(fn::copy_u("h", "m"), fn::sum("m", "expected"));
+  frame.update_all(copy_source, fn::sum("m", "built_in"));
+  frame.update_all(
+      copy_source, [](const Mailbox& m) { return sum(m.messages("m"), 1); }, "by_name");
+  frame.send(copy_source);
+  frame.recv(fn::sum("m", "received"));
+  for (const char* name : {"built_in", "by_name", "received"}) expect_close(frame.node(name), frame.node("expected"));
+  const auto failure = [](auto&& f) { return error_message<GraphError>(f); };
+  EXPECT_THAT(failure([&] { frame.update_all(copy_source, fn::sum("whatever", "out")); }),
+              HasSubstr("no message 'whatever', only: m"));
+  EXPECT_THAT(failure([&] {
+                frame.update_all(
+                    copy_source, [](const Mailbox& m) { return sum(m.messages("x"), 1); }, "out");
+              }),
+              HasSubstr("messages() without a name"));
+}
+
+TEST(Frame, ErrorsOfBuiltInMessagesNameTheFeatures) {
+  Frame frame(Graph::from_edges({0, 1}, {1, 0}));
+  frame.node("h") = ones({2, 3});
+  frame.edge("w") = ones({2, 5});
+  const auto update = [&] { frame.update_all(fn::u_mul_e("h", "w", "m"), fn::sum("m", "out")); };
+  EXPECT_THAT(error_message<ShapeError>(update),
+              AllOf(HasSubstr("node feature 'h' float32 [2, 3]"), HasSubstr("edge feature 'w' float32 [2, 5]")));
+  EXPECT_THAT(error_message<ShapeError>([&] { frame.apply_edges(fn::u_mul_e("h", "w", "m")); }), HasSubstr("'w'"));
+  EXPECT_THAT(error_message<GraphError>([&] { frame.apply_edges(fn::copy_e("h", "m")); }),
+              HasSubstr("no edge feature 'h', but a node feature of that name"));
+}
+
 TEST(Frame, ReadingAFeatureThatIsNotThereNamesItTheNearestAndAllOthers) {
   Frame frame = small_frame();
   frame.node("layer_one") = ones({5, 2});

@@ -85,6 +85,13 @@ TEST(OptionsForGraph, RefuseWhatDoesNotFitTheGraph) {
   EXPECT_THROW(GraphTransformerOptions::for_graph(*generator, 400, few), ConfigError);
 }
 
+TEST(GraphTransformer, HasAHiddenLayerOfFourTimesItsWidthUnlessToldOtherwise) {
+  const GraphTransformer model({.layers = 2, .layer = {.dim = 6}});
+  EXPECT_EQ(model.layer(1).feed_forward.inner.weight.shape(), Shape({24, 6}));
+  EXPECT_THROW(model.layer(2), IndexError);
+  EXPECT_THROW(model.layer(0, 1), IndexError);
+}
+
 TEST(OptionsForGraphs, GiveTheDecoderTheRelationsOfBoth) {
   const AttentionGraph graph = built(bpt);
   const Graph cross = Graph::bipartite({0, 1}, {0, 1}, {.num_src = 2, .num_dst = 12, .edge_types = IdArray{0, 2}});

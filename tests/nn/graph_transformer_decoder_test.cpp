@@ -8,6 +8,7 @@
 #include "bough/core/random.h"
 #include "bough/graph/graph_generator.h"
 #include "bough/nn/optimizer.h"
+#include "bough/nn/positions.h"
 #include "bough/ops/arithmetic.h"
 #include "bough/ops/arrange.h"
 #include "bough/ops/layer_norm.h"

@@ -83,9 +83,16 @@ TEST(IncrementalDecoder, RefusesGraphsThatItCannotFollow) {
   EXPECT_THAT(error(causal("memory"), tree), HasSubstr("from outside"));
   AttentionGraph spanned = causal("adaptive_span");
   EXPECT_THAT(error(spanned, tree), HasSubstr("soft span"));
+  const AttentionGraph longer = generators().make("bpt")->build({.length = 4 * length, .causal = true});
+  EXPECT_THAT(error(longer, tree), HasSubstr("for_graph(generator, max_length"));
   AttentionGraph staged = tree;
   staged.stages = {tree.graph};
   EXPECT_THAT(error(staged, tree), HasSubstr("stages"));
+  const GraphTransformer model(small(tree));
+  AttentionGraph uncovered = tree;
+  uncovered.covers.clear();
+  EXPECT_THAT(test::graph_error([&] { const IncrementalDecoder decoder(model, uncovered); }),
+              HasSubstr("covers has 0 entries"));
 }
 
 }  // namespace

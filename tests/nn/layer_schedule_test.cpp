@@ -31,6 +31,9 @@ AttentionGraph of_tokens(const Graph& graph) {
     result.kinds.push_back(NodeKind::token);
     result.covers.push_back({node, node + 1});
   }
+  result.levels.resize(result.tokens.size());
+  result.relations.resize(static_cast<std::size_t>(graph.num_edge_types()));
+  result.sequences = {{.node_end = graph.num_dst(), .source_end = graph.num_src(), .token_end = graph.num_dst()}};
   return result;
 }
 
@@ -190,8 +193,28 @@ TEST(LayerSchedule, RefusesWhatIsNotThere) {
   EXPECT_THAT([] { schedule_of(zoo::chain(3), {0}, -1); }, testing::ThrowsMessage<ConfigError>(HasSubstr("-1")));
   AttentionGraph bipartite = of_tokens(zoo::random_bipartite(2, 2, 1, 1));
   bipartite.source_kinds = {NodeKind::source, NodeKind::source};
-  bipartite.tokens.pop_back();
+  bipartite.source_covers = {{0, 1}, {1, 2}};
+  bipartite.tokens = {1, 0};
   EXPECT_THAT(graph_error([&] { make_layer_schedule(bipartite, {.layers = 1}); }), HasSubstr("bipartite"));
+}
+
+TEST(LayerSchedule, RefusesAGraphWhosePartsDoNotFitEachOther) {
+  const auto error = [](const AttentionGraph& graph) {
+    return graph_error([&] { make_layer_schedule(graph, {.layers = 1}); });
+  };
+  AttentionGraph bare;
+  bare.graph = Graph::from_edges({0, 1}, {1, 0});
+  bare.tokens = {0, 1};
+  EXPECT_THAT(error(bare), HasSubstr("levels has 0 entries, but there are 2 nodes"));
+  AttentionGraph graph = of_tokens(zoo::chain(3));
+  graph.kinds.clear();
+  EXPECT_THAT(error(graph), HasSubstr("kinds has 0 entries"));
+  graph = of_tokens(zoo::chain(3));
+  graph.tokens = {0, 1, 1};
+  EXPECT_THAT(error(graph), HasSubstr("tokens contains node 1 twice"));
+  graph = of_tokens(zoo::chain(3));
+  graph.sequences[0].token_end = 7;
+  EXPECT_THAT(error(graph), HasSubstr("a sequence has tokens 0 to 6 of 3"));
 }
 
 }  // namespace

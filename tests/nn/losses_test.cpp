@@ -164,6 +164,43 @@ TEST(AuxiliaryLosses, AreAddedByWeightAndNotNeededOnceFaded) {
   EXPECT_THROW(auxiliary.total(scalar(1), {scalar(1)}, 1), ShapeError);
 }
 
+TEST(AuxiliaryLosses, AsAMeanByLayerAreThoseOfAPlainLoop) {
+  for (const std::int64_t layers : {1, 2, 3, 12}) {
+    for (const std::int64_t steps : {1, 5, 24, 100}) {
+      const AuxiliaryLosses auxiliary({.layers = layers, .steps = steps, .fade = Fade::mean_by_layer});
+      for (std::int64_t step = 1; step <= steps; ++step) {
+        double sum = 0, count = 0;
+        std::vector<Tensor> losses;
+        for (std::int64_t i = 1; i <= layers; ++i) {
+          // i > n p without rounding: p = (step - 1) / steps
+          const bool takes_part = i * steps > layers * (step - 1);
+          const double loss = 1 + 0.25 * static_cast<double>(i * i);
+          if (takes_part) sum += loss, ++count;
+          losses.push_back(takes_part ? full({}, loss) : Tensor());
+        }
+        ASSERT_TRUE(losses.back().defined()) << "the last layer always takes part";
+        ASSERT_EQ(auxiliary.first_layer(step), layers - static_cast<std::int64_t>(count));
+        ASSERT_EQ(auxiliary.active(step), count > 1);
+        const Tensor main = losses.back();
+        losses.pop_back();
+        ASSERT_NEAR(auxiliary.total(main, losses, step).item<float>(), sum / count, 1e-5)
+            << layers << " layers, step " << step << " of " << steps;
+      }
+    }
+  }
+}
+
+TEST(AuxiliaryLosses, NameTheLowestLayerThatCounts) {
+  const AuxiliaryLosses linear({.layers = 4, .steps = 100, .until = 0.5});
+  EXPECT_EQ(linear.first_layer(1), 0);
+  EXPECT_EQ(linear.first_layer(50), 0);
+  EXPECT_EQ(linear.first_layer(51), 3);
+  EXPECT_EQ(linear.main_weight(1), 1);
+  const AuxiliaryLosses one_by_one({.layers = 4, .steps = 800, .until = 0.5, .fade = Fade::one_by_one});
+  EXPECT_EQ(one_by_one.first_layer(100), 0);
+  EXPECT_EQ(one_by_one.first_layer(101), 1);
+}
+
 TEST(AuxiliaryLosses, OfOneLayerOrNoTimeAreNone) {
   EXPECT_FALSE(AuxiliaryLosses({.layers = 1, .steps = 10}).active(1));
   EXPECT_FALSE(AuxiliaryLosses({.layers = 3, .steps = 10, .until = 0}).active(1));

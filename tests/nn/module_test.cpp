@@ -11,6 +11,7 @@
 #include "bough/nn/layers.h"
 #include "tests/nn/two_parts.h"
 #include "tests/support/compare.h"
+#include "tests/support/errors.h"
 
 namespace bough::nn {
 namespace {
@@ -55,6 +56,19 @@ TEST(Module, RefusesDoubleAndMalformedNames) {
   EXPECT_THROW(Wrong("a"), ConfigError);
   EXPECT_THROW(Wrong("a.b"), ConfigError);
   EXPECT_THROW(Wrong(""), ConfigError);
+}
+
+TEST(Module, NamesAParameterThatIsUndefined) {
+  struct Unset : Module {
+    Unset() { add_parameter("scale", scale); }
+    Tensor scale;
+  };
+  EXPECT_NE(test::error_message<ConfigError>([] { Unset unset; }).find("'scale' is undefined"), std::string::npos);
+}
+
+TEST(FeedForward, NamesTheWidthThatIsMissing) {
+  EXPECT_NE(test::error_message<ConfigError>([] { FeedForward part({.dim = 4}); }).find("hidden must be at least 1"),
+            std::string::npos);
 }
 
 TEST(Module, TrainingModeReachesAllParts) {

@@ -1,5 +1,6 @@
 #include "bough/nn/optimizer.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -7,6 +8,8 @@
 #include "bough/core/errors.h"
 #include "bough/core/memory.h"
 #include "bough/core/random.h"
+#include "bough/nn/layers.h"
+#include "tests/support/errors.h"
 #include "tests/support/random_tensor.h"
 #include "tests/support/threads.h"
 
@@ -215,6 +218,45 @@ TEST(Optimizer, StepsDoNotReachTheSystemAllocator) {
   const std::int64_t before = memory_statistics().system_allocations;
   for (int step = 0; step < 10; ++step) optimizer.step();
   EXPECT_EQ(memory_statistics().system_allocations, before);
+}
+
+TEST(AdamW, DecaysUnlessTheOptionsSayOtherwise) {
+  const auto after_a_step = [](auto make) {
+    Tensor p = full({1}, 1.0, DType::float64);
+    p.set_requires_grad(true);
+    p.set_grad(zeros({1}, DType::float64));
+    make(Module::NamedTensors{{"p", p}})->step();
+    return p.item<double>();
+  };
+  using Parameters = Module::NamedTensors;
+  EXPECT_DOUBLE_EQ(
+      after_a_step([](Parameters p) { return std::make_unique<AdamW>(p, AdamWOptions{.learning_rate = 0.1}); }), 0.999);
+  EXPECT_DOUBLE_EQ(after_a_step([](Parameters p) { return std::make_unique<AdamW>(p); }), 1 - 1e-5);
+  EXPECT_DOUBLE_EQ(
+      after_a_step([](Parameters p) { return std::make_unique<AdamW>(p, AdamOptions{.learning_rate = 0.1}); }), 1)
+      << "what Adam's options say";
+  const auto parameters = parameters_like({{2}}, DType::float32, 1);
+  EXPECT_NO_THROW(AdamW(parameters, {.learning_rate = 0.1})) << "braces are options of AdamW";
+}
+
+TEST(Optimizer, TakesAllParametersOfAModule) {
+  Linear model({.in = 2, .out = 3});
+  EXPECT_EQ(Adam(model, {.learning_rate = 0.1}).state().size(), 5u) << "the steps, two moments of weight and bias";
+  EXPECT_EQ(AdamW(model).state().size(), 5u);
+  EXPECT_EQ(Sgd(model, {.momentum = 0.9}).state().size(), 3u);
+}
+
+TEST(Optimizer, RefusesParametersThatItCouldNotTellApart) {
+  const auto parameters = parameters_like({{2}, {3}}, DType::float32, 1);
+  const auto error = [](const Module::NamedTensors& given) {
+    return test::error_message<ConfigError>([&] { Adam optimizer(given); });
+  };
+  EXPECT_THAT(error({}), testing::HasSubstr("add_module"));
+  EXPECT_THAT(error({{"a", parameters[0].second}, {"b", parameters[0].second}}),
+              testing::HasSubstr("'a' and 'b' are the same tensor"));
+  EXPECT_THAT(error({{"a", parameters[0].second}, {"a", parameters[1].second}}),
+              testing::HasSubstr("two parameters are called 'a'"));
+  EXPECT_THAT(error({{"a", Tensor()}}), testing::HasSubstr("'a' is undefined"));
 }
 
 TEST(Optimizer, RefusesNonsense) {

@@ -141,6 +141,13 @@ TEST(OptionsJson, ComesBackFromWhatItWrites) {
   expect_return(FeedForwardOptions{
       .dim = 3, .hidden = 5, .activation = Activation::gelu, .bias = false, .dropout = 0.5, .output_gain = 0.25});
   expect_return(LearnedPositionsOptions{.max_length = 3, .dim = 5, .standard_deviation = 0.5});
+  expect_return(InputLayerOptions{.dim = 3,
+                                  .max_length = 5,
+                                  .positions = Positions::both,
+                                  .block_positions = 2,
+                                  .dropout = 0.25,
+                                  .norm = true,
+                                  .norm_epsilon = 0.5});
   expect_return(GatLayerOptions{
       .in = 3, .out = 5, .heads = 2, .concatenate = false, .bias = false, .slope = 0.5, .dropout = 0.25});
 }

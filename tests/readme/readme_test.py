@@ -19,6 +19,13 @@ def bough(*arguments):
     return subprocess.run([os.environ["BOUGH"], *arguments], check=True, capture_output=True, text=True).stdout
 
 
+def committed_scores():
+    """Mean and deviation by label, as texts show them."""
+    with open(ROOT / "tasks/results/default/summary.csv", encoding="utf-8") as file:
+        return {row["label"]: (f"{float(row['bpc']):.3f}", f"{float(row['bpc_deviation']):.3f}")
+                for row in csv.DictReader(file)}
+
+
 def without_times(lines):
     return [line for line in lines if "time" not in line]
 
@@ -55,12 +62,17 @@ class Readme(unittest.TestCase):
             self.assertIn(command, bough("--help"))
 
     def test_scores_are_those_of_the_committed_run(self):
-        with open(ROOT / "tasks/results/default/summary.csv", encoding="utf-8") as file:
-            scores = {row["label"]: (float(row["bpc"]), float(row["bpc_deviation"])) for row in csv.DictReader(file)}
+        scores = committed_scores()
         shown = re.findall(r"\(`([\w-]+)`\)\s+(?:reaches\s+)?(\d\.\d+) ± (\d\.\d+)", README)
         self.assertEqual(len(shown), 2)
         for label, mean, deviation in shown:
-            self.assertEqual((mean, deviation), tuple(f"{value:.3f}" for value in scores[label]))
+            self.assertEqual((mean, deviation), scores[label])
+
+    def test_the_results_list_all_scores_of_the_committed_run(self):
+        text = (ROOT / "tasks/results/README.md").read_text()
+        section = text[text.index("## default"):text.index("## attention_degree_small")]
+        shown = re.findall(r"`([\w-]+)` (\d\.\d+) ± (\d\.\d+)", section)
+        self.assertEqual({label: tuple(numbers) for label, *numbers in shown}, committed_scores())
 
     def test_the_table_is_made_of_the_committed_measurements(self):
         subprocess.run([sys.executable, ROOT / "tools/bench/readme_table.py", "--check"], check=True)

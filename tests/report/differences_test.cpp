@@ -36,6 +36,20 @@ TEST(MarkDifferences, ShowsOtherDifferencesInLabelsAndInTheNote) {
   for (const Point& point : summarize(both).points) EXPECT_THAT(point.label, HasSubstr("train.steps "));
 }
 
+TEST(MarkDifferences, KnowsAnotherTextUnderTheSameName) {
+  const auto reading = [](const char* hash) {
+    runner::Results results = runner::sample_results();
+    for (runner::RunResult& run : results.runs) run.inputs.data_files = {{"a.txt", 6, hash}};
+    return results;
+  };
+  runner::Results same = combine({reading("01"), reading("01"), runner::sample_results()});
+  mark_differences(same);
+  EXPECT_THAT(same.note, Not(HasSubstr("a.txt"))) << "the last one is of a version that does not say";
+  runner::Results both = combine({reading("01"), reading("02")});
+  mark_differences(both);
+  EXPECT_THAT(both.note, HasSubstr("content of a.txt (\"01\", \"02\")"));
+}
+
 TEST(MarkDifferences, AddsTheValueOfAnExperimentThatDidNotSweepIt) {
   runner::Results swept = runner::sample_results();
   for (runner::RunResult& run : swept.runs) run.settings["train.steps"] = run.config["train"]["steps"] = 30;

@@ -129,7 +129,7 @@ TEST(ReportPage, HasTheSameColoursInEveryPlotAndTellsCurvesOfOnePatternApart) {
     for (const canvas of document.querySelectorAll("main canvas")) {
       const sets = Chart.getChart(canvas).data.datasets.filter((set) => !set.isBound);
       names[canvas.id] = sets.map((set) => set.label);
-      if (canvas.id === "curves") {
+      if (["curves", "losses"].includes(canvas.id)) {
         for (const set of sets.filter((set) => set.group)) groups.set(set.group, [set.borderColor, String(set.borderDash), set.pointStyle].join());
       } else {
         for (const set of sets) (colours[data.points[set.data[0].point].kind] ??= new Set()).add(set.borderColor.slice(0, 7));
@@ -137,7 +137,7 @@ TEST(ReportPage, HasTheSameColoursInEveryPlotAndTellsCurvesOfOnePatternApart) {
     }
     return {kinds: Object.fromEntries(Object.entries(colours).map(([kind, all]) => [kind, [...all]])), names,
             groups: groups.size, looks: new Set(groups.values()).size, plain: data.points.map((point) => [point.kind, point.style.colour])};)");
-  EXPECT_EQ(seen["names"].size(), 7u) << seen["names"];
+  EXPECT_EQ(seen["names"].size(), 8u) << seen["names"];
   for (const json& names : seen["names"]) EXPECT_TRUE(names[0].get<std::string>().starts_with("bpt")) << names;
   EXPECT_EQ(seen["groups"], 6) << "seeds of one setting share a line's look, lengths and widths do not";
   EXPECT_EQ(seen["looks"], 6);
@@ -161,7 +161,7 @@ TEST(ReportPage, ShowsRunsCurvesAndConfigurationOfThePointThatIsClicked) {
     for (const key of ["ArrowRight", "Enter"]) canvas.dispatchEvent(new KeyboardEvent("keydown", {key, bubbles: true}));
     const entered = state();
     document.getElementById("point").close();
-    document.querySelectorAll("[data-point]")[2].click();
+    document.querySelectorAll("#settings [data-point]")[2].click();
     return {before, clicked, entered, row: state()};)");
   EXPECT_EQ(seen["before"], false);
   EXPECT_EQ(seen["clicked"]["open"], true);
@@ -178,7 +178,7 @@ TEST(ReportPage, ShowsScatterBesideTheMeanAndTimesThatCannotBeComparedWithAMark)
   runner::Results results = runner::sample_results();
   results.runs[4].waited_share = 0.5;
   const json seen = asked_in_browser(to_html(summarize(results)), R"(
-    return {cells: [...document.querySelectorAll("main tbody tr")].map((row) => [...row.cells].map((cell) => cell.textContent.replaceAll("\u00a0", " "))),
+    return {cells: [...document.querySelectorAll("#settings tbody tr")].map((row) => [...row.cells].map((cell) => cell.textContent.replaceAll("\u00a0", " "))),
             speeds: Chart.getChart("speed").data.datasets.flatMap((set) => set.data.map((point) => point.label))};)");
   EXPECT_EQ(seen["cells"][1][3], "0.7000 ± 0.0283");
   EXPECT_EQ(seen["cells"][2][3], "0.6100") << "one seed has no scatter";
@@ -190,16 +190,18 @@ TEST(ReportPage, ShowsScatterBesideTheMeanAndTimesThatCannotBeComparedWithAMark)
 TEST(ReportPage, ScrollsTablesInThemselvesAndDrawsPicturesLargeEnough) {
   const json seen = asked_in_browser(to_html(summarize(runner::sample_results())), R"(
     await Promise.all([...document.images].map((image) => image.decode()));
-    const table = document.querySelector(".scroll");
+    const [table, findings] = ["settings", "findings"].map((id) => document.getElementById(id).parentElement);
     document.querySelector("[data-point]").click();
     const dialog = document.getElementById("point").getBoundingClientRect();
     return {page: document.documentElement.scrollWidth, column: table.querySelector("td").clientWidth, table: table.scrollWidth, shown: table.clientWidth, screen: innerWidth,
+            findings: [findings.scrollWidth, findings.clientWidth],
             dialog: [dialog.left, dialog.right],
             pictures: [...document.images].map((image) => image.getBoundingClientRect().width),
             different: new Set([...document.images].map((image) => image.src.replace(/title.*title/, ""))).size};)",
                                      "--window-size=400,800");
   EXPECT_LE(seen["page"], seen["screen"]);
   EXPECT_GT(seen["table"], seen["shown"]);
+  EXPECT_GT(seen["findings"][0], seen["findings"][1]);
   EXPECT_GE(seen["column"], 100) << "names are not broken into letters";
   EXPECT_GE(seen["dialog"][0], 0);
   EXPECT_LE(seen["dialog"][1], seen["screen"]);
@@ -227,6 +229,81 @@ TEST(ReportPage, DrawsPicturesOnDarkPaperWhereThePageIsDark) {
   ASSERT_EQ(dark.size(), 3u);
   for (const json& colour : light) EXPECT_EQ(colour, json({255, 255, 255}));
   for (const json& colour : dark) EXPECT_LT(colour[0], 64) << colour;
+}
+
+/// The sample with three seeds of the two patterns that are near in degree, and the best step of each run.
+runner::Results sample_of_three_seeds() {
+  runner::Results results = runner::sample_results();
+  results.runs.push_back(runner::sample_run({{"kind", "bpt"}, {"k", 4}}, 3, 21.0078125, 0.71));
+  results.runs.push_back(runner::sample_run({{"kind", "window"}, {"width", 20}}, 3, 20.1796875, 0.905));
+  for (runner::RunResult& run : results.runs) {
+    run.best_step = 5;
+    run.last_metrics = {{"bpc", 0.95}};
+  }
+  return results;
+}
+
+TEST(ReportPage, ShowsValidationAndTrainingLossWithARingAtTheBestStep) {
+  const json seen = asked_in_browser(to_html(summarize(sample_of_three_seeds())), R"(
+    const rings = (id) => Chart.getChart(id).data.datasets.map((set) => [set.label, set.data.map((point) => [point.x, point.y]),
+      set.data.filter((point) => point.best).map((point) => point.x), Math.max(...set.radius) > Math.min(...set.radius)]);
+    document.querySelector("#settings [data-point]").click();
+    return {losses: rings("losses"), curves: rings("curves"), of_point: [rings("point-curves"), rings("point-losses")],
+            axis: Chart.getChart("losses").options.scales.y.title.text,
+            rows: [...document.querySelectorAll("#point-runs tr")].map((row) => [row.cells[3].textContent, row.cells[4].textContent])};)");
+  EXPECT_EQ(seen["losses"].size(), 8u);
+  EXPECT_EQ(seen["losses"][0], json::parse(R"(["bpt-k4-seed1", [[5, 1.5], [10, 1.2]], [5], true])"));
+  EXPECT_EQ(seen["curves"][0][2], json::array({5}));
+  EXPECT_EQ(seen["axis"], "training loss");
+  for (const json& plot : seen["of_point"]) {
+    ASSERT_EQ(plot.size(), 3u) << plot;
+    for (const json& line : plot) EXPECT_EQ(line[2], json::array({5}));
+  }
+  EXPECT_EQ(seen["rows"], json::parse(R"([["5", "0.95"], ["5", "0.95"], ["5", "0.95"]])"));
+}
+
+TEST(ReportPage, HasATableOfFindingsWithSignsTestsAndWhatTheyMean) {
+  const std::string question = R"(
+    const text = (element) => element.textContent.replaceAll("\u00a0", " ").trim();
+    const rows = [...document.querySelectorAll("#findings tbody tr")].map((row) => [...row.cells].map(text));
+    document.querySelector("#findings [data-point]").click();
+    return {rows, head: [...document.querySelectorAll("#findings th")].map(text), method: text(document.querySelector(".method")),
+            opened: document.getElementById("point-name").textContent};)";
+  const json seen = asked_in_browser(to_html(summarize(sample_of_three_seeds())), question);
+  ASSERT_EQ(seen["rows"].size(), 1u);
+  const json& row = seen["rows"][0];
+  EXPECT_EQ(row[0], "bpt-k4degree 21.0");
+  EXPECT_EQ(row[1], "▲ ahead");
+  EXPECT_EQ(row[2], "0.703 ± 0.021");
+  EXPECT_EQ(row[3], "window-width20degree 20.2");
+  EXPECT_EQ(row.size(), seen["head"].size());
+  EXPECT_EQ(row[row.size() - 1], "3");
+  EXPECT_EQ(seen["opened"], "bpt-k4");
+  const std::string method = seen["method"];
+  for (const char* word : {"standard deviation", "paired t-test", "0.05", "other seeds"}) {
+    EXPECT_NE(method.find(word), std::string::npos) << word << " in: " << method;
+  }
+  const json few = asked_in_browser(to_html(summarize(runner::sample_results())), question);
+  EXPECT_EQ(few["rows"][0][1], "? cannot tellat least 3 are needed");
+}
+
+TEST(ReportPage, MarksTimesOfSingleRunsThatCannotBeCompared) {
+  runner::Results results = runner::sample_results();
+  results.runs[0].waited_share = 0.5;
+  const json seen = asked_in_browser(to_html(summarize(results)), R"(
+    document.querySelectorAll("#settings [data-point]")[1].click();
+    return {runs: [...document.querySelectorAll("#point-runs tr")].map((row) => [row.cells[6].textContent, row.cells[7].textContent]),
+            bars: Chart.getChart("speed").data.datasets.flatMap((set) => set.data).filter((point) => point.label === "bpt-k4").map((point) => [point.y, point.deviation])};)");
+  EXPECT_EQ(seen["runs"], json::parse(R"([["2 *", "30010 *"], ["2", "30020"]])"));
+  EXPECT_EQ(seen["bars"], json::parse("[[30020, 0]]")) << "the disturbed seed is in no mean and no error bar";
+}
+
+TEST(ReportPage, ListsTheMachineInATable) {
+  runner::Results results = runner::sample_results();
+  results.host = {{"processor", "<fast"}, {"cores", 2}, {"libraries", {{"oneTBB", "2021.8"}}}};
+  const json seen = asked_in_browser(to_html(summarize(results)), R"(
+    return [...document.querySelectorAll(".facts tr")].map((row) => [...row.cells].map((cell) => cell.textContent));)");
+  EXPECT_EQ(seen, json::parse(R"([["cores", "2"], ["libraries oneTBB", "2021.8"], ["processor", "<fast"]])"));
 }
 
 TEST(ReportPage, MarksTheAxisAtTheValuesThatWereSwept) {

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -27,89 +28,6 @@ TEST(Summary, AveragesOverSeedsAndSortsByDegree) {
   EXPECT_NEAR(summary.points[1].metric.deviation, 0.02 * std::sqrt(2.0), 1e-12);
   EXPECT_EQ(summary.points[1].metric.count, 2);
   EXPECT_EQ(summary.points[2].metric.deviation, 0);
-}
-
-TEST(Summary, SaysWhoIsAheadAtEqualDegreeAndWhenItIsNotTheTree) {
-  runner::Results results = runner::sample_results();
-  Summary summary = summarize(results);
-  ASSERT_EQ(summary.findings.size(), 1u);
-  EXPECT_TRUE(summary.findings[0].ahead);
-  EXPECT_TRUE(summary.findings[0].clear);
-  results.runs[2].metrics["bpc"] = 0.6;
-  results.runs[3].metrics["bpc"] = 0.65;
-  summary = summarize(results);
-  EXPECT_FALSE(summary.findings[0].ahead);
-  EXPECT_THAT(summary.findings[0].text, HasSubstr("not better"));
-  EXPECT_NE(to_html(summary).find("not better"), std::string::npos);
-}
-
-/// One seed of each pattern, with this degree and score.
-runner::Results results_of(const std::vector<std::tuple<std::string, double, double>>& patterns,
-                           const std::string& focus = "") {
-  runner::Results results = runner::sample_results();
-  results.experiment = {{"name", "sample"}};
-  if (!focus.empty()) results.experiment["focus"] = focus;
-  results.runs.clear();
-  for (const auto& [kind, degree, score] : patterns) {
-    results.runs.push_back(runner::sample_run({{"kind", kind}}, 1, degree, score));
-  }
-  return results;
-}
-
-TEST(Summary, ComparesEveryPatternWithEveryOtherThatIsNearWithoutAFocus) {
-  const Summary summary = summarize(
-      results_of({{"window", 20, 0.9}, {"mine_from_a_plugin", 21, 0.5}, {"star", 22, 0.7}, {"far", 80, 0.4}}));
-  EXPECT_EQ(summary.focus, "");
-  ASSERT_EQ(summary.findings.size(), 3u);
-  EXPECT_THAT(summary.findings[0].text, ::testing::StartsWith("mine_from_a_plugin (degree 21.0): 0.500 against 0.900"))
-      << "the largest difference first, told from the better one's side";
-  for (const Finding& finding : summary.findings) EXPECT_TRUE(finding.ahead);
-  EXPECT_EQ(summary.findings_remark(), "");
-}
-
-TEST(Summary, TellsFindingsFromTheSideOfTheFocusWhateverItIsCalled) {
-  const std::vector<std::tuple<std::string, double, double>> patterns{
-      {"window", 20, 0.9}, {"mine", 21, 0.5}, {"star", 22, 0.4}};
-  const Summary summary = summarize(results_of(patterns, "mine"));
-  EXPECT_EQ(summary.focus, "mine");
-  ASSERT_EQ(summary.findings.size(), 2u) << "window and star are not compared";
-  for (const Finding& finding : summary.findings) EXPECT_THAT(finding.text, ::testing::StartsWith("mine (degree"));
-  EXPECT_FALSE(summary.findings[0].ahead) << "star";
-  EXPECT_TRUE(summary.findings[1].ahead) << "window";
-  EXPECT_EQ(summarize(results_of(patterns, "mine-seed1")).findings.size(), 2u) << "the name of a run";
-  EXPECT_EQ(summarize(results_of(patterns, "min")).focus, "") << "half a word is no name";
-  EXPECT_EQ(summarize(results_of(patterns, "absent")).findings.size(), 3u) << "a focus that was not run";
-}
-
-TEST(Summary, SaysThatNoTwoPatternsAreNearOnlyWhereItIsTrue) {
-  const auto findings = [](const runner::Results& results) { return findings_text(summarize(results)); };
-  EXPECT_EQ(findings(results_of({{"window", 20, 0.9}, {"star", 40, 0.5}})),
-            "No two patterns have about the same degree here.\n");
-  EXPECT_EQ(findings(results_of({{"window", 20, 0.9}, {"star", 21, 0.5}, {"bpt", 40, 0.5}}, "bpt")),
-            "No other pattern has about the same degree as bpt here.\n");
-  EXPECT_THAT(findings(results_of({{"window", 20, 0.9}, {"star", 21, 0.5}, {"bpt", 40, 0.5}})),
-              HasSubstr("star (degree 21.0)"));
-}
-
-TEST(Summary, KeepsTheFindingsShortAndCountsWhatItLeavesOut) {
-  std::vector<std::tuple<std::string, double, double>> patterns;
-  for (int i = 0; i < 7; ++i)
-    patterns.emplace_back("pattern" + std::string(1, static_cast<char>('a' + i)), 20, 0.1 * i);
-  const Summary summary = summarize(results_of(patterns));
-  EXPECT_EQ(summary.findings.size(), most_findings);
-  EXPECT_EQ(summary.findings_left_out, 21 - most_findings);
-  EXPECT_THAT(findings_text(summary), HasSubstr("9 more comparisons at about the same degree are left out."));
-  EXPECT_THAT(summary.findings[0].text, HasSubstr("patterna (degree 20.0): 0.000 against 0.600 for patterng"));
-  EXPECT_THAT(to_html(summary), HasSubstr("9 more comparisons"));
-}
-
-TEST(Summary, DoesNotSpeakOfScatterWhereThereIsOneSeed) {
-  runner::Results results = runner::sample_results();
-  std::erase_if(results.runs, [](const runner::RunResult& run) { return run.name.ends_with("seed2"); });
-  const Summary summary = summarize(results);
-  ASSERT_EQ(summary.findings.size(), 1u);
-  EXPECT_FALSE(summary.findings[0].clear);
-  EXPECT_THAT(summary.findings[0].text, HasSubstr("one seed alone"));
 }
 
 TEST(Results, SurviveBeingWrittenAndRead) {
@@ -167,6 +85,34 @@ TEST(Report, NoRunsAtAllStillMakeAReport) {
   EXPECT_EQ(plot_text(summary), "");
   EXPECT_NE(to_html(summary).find("</html>"), std::string::npos);
   EXPECT_THAT(to_svg(quality_by_degree(summary), summary.results.name), HasSubstr("</svg>"));
+}
+
+TEST(Report, ShowsTheScoreAfterTheLastStepWhereAnotherCheckpointWasBest) {
+  runner::Results results = runner::sample_results();
+  for (runner::RunResult& run : results.runs) {
+    run.best_step = 10;
+    run.last_metrics = run.metrics;
+  }
+  EXPECT_THAT(table_text(summarize(results)), ::testing::Not(HasSubstr("last step")));
+  EXPECT_THAT(to_html(summarize(results)), ::testing::Not(HasSubstr("last score")));
+  results.runs[0].best_step = 5;
+  results.runs[0].last_metrics["bpc"] = 0.7;
+  const Summary summary = summarize(results);
+  EXPECT_THAT(table_text(summary), ::testing::ContainsRegex("bpt-k4 +21.01 +0.7000 ± 0.0283 +8 +0.7100 +2 "));
+  EXPECT_THAT(table_text(summary), HasSubstr("best on the validation data"));
+  EXPECT_THAT(to_html(summary), HasSubstr("<td>0.7000 ± 0.0283<small>step 8, last 0.7100</small></td>"));
+  EXPECT_THAT(to_csv(summary), HasSubstr(",comparable,7.5,0.71,0.014"));
+  EXPECT_THAT(to_csv(summary), HasSubstr("best_step,last_bpc,last_bpc_deviation\n"));
+  const nlohmann::json file = to_json(summary);
+  EXPECT_EQ(file["points"][1]["best_step"]["mean"], 7.5);
+  EXPECT_EQ(file["curves"][0]["best_step"], 5);
+}
+
+TEST(Report, LeavesCellsEmptyWhereAnEarlierVersionDidNotTellTheBestStep) {
+  const Summary summary = summarize(runner::sample_results());
+  EXPECT_FALSE(summary.has_last_scores());
+  EXPECT_THAT(to_csv(summary), HasSubstr(",comparable,,,\n"));
+  EXPECT_TRUE(to_json(summary)["points"][0]["last_metric"].is_null());
 }
 
 TEST(Report, LeavesOutARunWithoutAScore) {
@@ -305,6 +251,35 @@ TEST(Times, OfOneUndisturbedSeedStandForASetting) {
   EXPECT_EQ(tree.metric.count, 2);
 }
 
+TEST(Times, OfAMachineThatOtherProgramsUsedAreMarked) {
+  runner::Results results = runner::sample_results();
+  results.runs[4].other_share = 0.3;
+  results.runs[0].other_share = results.runs[1].other_share = 0.02;
+  const Summary summary = summarize(results);
+  EXPECT_EQ(point_named(summary, "bpt-k4").times, Times::comparable);
+  EXPECT_EQ(point_named(summary, "window-width64").times, Times::doubtful);
+  EXPECT_THAT(summary.times_remarks(),
+              ::testing::ElementsAre("Times of window-width64 cannot be compared: the machine was busy, other programs "
+                                     "used more than 10% of it."));
+}
+
+TEST(Points, OfAZipAreNamedByWhatTellsThemApartAndMakeOneLine) {
+  runner::Results results = runner::sample_of_two_lengths();
+  for (runner::RunResult& run : results.runs) {
+    const double rate = run.facts.length == 256 ? 1e-3 : 5e-4;
+    run.settings["task.length"] = run.facts.length;
+    run.settings["train.learning_rate"] = run.config["train"]["learning_rate"] = rate;
+    run.following = {"train.learning_rate"};
+  }
+  const Summary summary = summarize(results);
+  EXPECT_EQ(point_named(summary, "bpt-k4").config["train"]["learning_rate"], 1e-3);
+  const std::vector<Plot> plots = plots_of(summary);
+  const auto by_length = std::ranges::find(plots, "quality_by_length", &Plot::name);
+  ASSERT_NE(by_length, plots.end());
+  for (const PlotSeries& series : by_length->series) EXPECT_EQ(series.points.size(), 2u) << series.name;
+  EXPECT_THAT(names_of(plots), ::testing::Not(::testing::Contains(::testing::HasSubstr("learning_rate"))));
+}
+
 TEST(Times, OfOtherMachinesAndThreadsAreMarked) {
   runner::Results results = runner::sample_results();
   for (runner::RunResult& run : results.runs) run.machines = {{{"processor", "fast"}, {"threads", 2}}};
@@ -320,7 +295,14 @@ TEST(Times, OfOtherMachinesAndThreadsAreMarked) {
   results.runs[0].machines.push_back({{"processor", "other"}});
   results.runs[1].machines = results.runs[0].machines;
   EXPECT_EQ(point_named(summarize(results), "bpt-k4").times_remark,
-            "they were begun on one machine and resumed on another");
+            "they were begun on one machine or with one build and resumed on another");
+}
+
+TEST(Times, OfOneMachineAreComparedHoweverBusyItSaysItWas) {
+  runner::Results results = runner::sample_results();
+  for (runner::RunResult& run : results.runs) run.machines = {{{"processor", "fast"}, {"load", run.metrics["bpc"]}}};
+  results.runs[0].machines.push_back({{"processor", "fast"}, {"load", 3.5}});
+  for (const Point& point : summarize(results).points) EXPECT_EQ(point.times, Times::comparable) << point.times_remark;
 }
 
 TEST(Times, ThatAreLeftOutOnRequestStandNowhere) {
@@ -338,19 +320,6 @@ TEST(Times, ThatAreLeftOutOnRequestStandNowhere) {
               ::testing::ContainsRegex("bpt-k4.*,4711,,,12000000,left out"));
   EXPECT_THAT(table_text(summary), HasSubstr("Times of these runs cannot be compared: the machine did other work."));
   EXPECT_THAT(table_text(summary), ::testing::Not(HasSubstr("30010")));
-}
-
-TEST(Summary, ComparesPatternsThatAreMadeOfOtherPatterns) {
-  runner::Results results = results_of({{"window", 20, 0.9}});
-  const auto both = [](const nlohmann::json& one) {
-    return nlohmann::json({{"kind", "union"}, {"of", {one, {{"kind", "window"}, {"width", 2}}}}});
-  };
-  results.runs.push_back(runner::sample_run(both({{"kind", "bpt"}, {"k", 1}}), 1, 21, 0.5));
-  results.runs.push_back(runner::sample_run(both({{"kind", "star"}}), 2, 21, 0.6));
-  const Summary summary = summarize(results);
-  ASSERT_EQ(summary.points.size(), 3u);
-  EXPECT_EQ(point_named(summary, "union(bpt-k1+window-width2)").kind, "union(bpt+window)");
-  EXPECT_EQ(summary.findings.size(), 3u) << findings_text(summary);
 }
 
 TEST(Report, SeveralLengthsGetPlotsOfTheirOwn) {

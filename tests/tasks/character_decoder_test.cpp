@@ -7,6 +7,7 @@
 #include "bough/core/errors.h"
 #include "bough/core/random.h"
 #include "bough/tasks/character_model.h"
+#include "bough/tasks/generate.h"
 
 namespace bough {
 namespace {
@@ -57,6 +58,47 @@ TEST(CharacterDecoder, GivesTheScoresOfTheWholeWindowForEveryPattern) {
   }
 }
 
+TEST(CharacterDecoder, GivesTheScoresOfTheWholeWindowWithEveryKindOfPositions) {
+  const std::int64_t length = 21;
+  std::vector<std::int32_t> characters;
+  for (std::int32_t i = 0; i < length; ++i) characters.push_back((i * i + 5 * i) % 11);
+  for (const char* specification :
+       {R"({"kind":"bpt","k":2})", R"({"kind":"sparse_fixed","stride":8,"c":2})", R"({"kind":"memory","length":5})"}) {
+    const auto generator = generators().make(nlohmann::json::parse(specification));
+    for (const nn::Positions positions : {nn::Positions::relations, nn::Positions::sinusoidal, nn::Positions::learned,
+                                          nn::Positions::both, nn::Positions::none}) {
+      CharacterModelOptions options{
+          .vocabulary = 11,
+          .transformer =
+              nn::GraphTransformerOptions::for_graph(*generator, length,
+                                                     {.layers = 2,
+                                                      .layer = {.dim = 16,
+                                                                .heads = 2,
+                                                                .feed_forward = 24,
+                                                                .ignore_relations = !uses_relations(positions),
+                                                                .dropout = 0.1}}),
+          .input = {.max_length = length, .positions = positions, .block_positions = 8, .dropout = 0.1, .norm = true},
+          .output_dropout = 0.1};
+      manual_seed(3);
+      CharacterModel model(options);
+      model.eval();
+      const NoGrad no_grad;
+      const TokenGraph graph(*generator, length, 1, 2);
+      const std::vector<float> whole =
+          model.forward(graph, Tensor::from_vector(characters, {length})).to_vector<float>();
+      CharacterDecoder decoder(model, *generator, length);
+      for (int round = 0; round < 2; ++round, decoder.restart()) {
+        for (std::size_t i = 0; i < characters.size(); ++i) {
+          const std::vector<float> scores = decoder.read(characters[i]).to_vector<float>();
+          for (std::size_t c = 0; c < scores.size(); ++c) {
+            ASSERT_NEAR(scores[c], whole[i * 11 + c], 2e-5 * (1 + std::abs(scores[c]))) << specification << " at " << i;
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST(CharacterDecoder, AttentionWorkOfATokenGrowsLikeTheLogarithmOfTheContext) {
   const auto generator = generators().make("bpt", {{"k", 4}});
   const CharacterModel model(small(*generator, 4096, true));
@@ -74,6 +116,15 @@ TEST(CharacterDecoder, AttentionWorkOfATokenGrowsLikeTheLogarithmOfTheContext) {
   EXPECT_LT(mean_edges(4096) - mean_edges(2048), 1.2 * (mean_edges(2048) - mean_edges(1024)));
 }
 
+TEST(CharacterDecoder, RefusesLengthsAndPatternsWithMoreRelationsThanTheModelHas) {
+  const auto tree = generators().make("bpt", {{"k", 1}});
+  const auto window = generators().make("window", {{"width", 64}});
+  const CharacterModel model(small(*tree, 8, true));
+  EXPECT_NO_THROW(CharacterDecoder(model, *tree, 4));
+  EXPECT_THROW(CharacterDecoder(model, *tree, 80), ConfigError);
+  EXPECT_THROW(CharacterDecoder(model, *window, 64), ConfigError);
+}
+
 TEST(CharacterDecoder, StartsAnewAfterARestart) {
   const auto generator = generators().make("bpt", {{"k", 2}});
   const CharacterModel model(small(*generator, 16, true));
@@ -86,6 +137,11 @@ TEST(CharacterDecoder, StartsAnewAfterARestart) {
   const std::vector<float> first = read_three();
   decoder.restart();
   EXPECT_EQ(read_three(), first);
+}
+
+TEST(GenerateText, RefusesANegativeCountBeforeItReadsTheCheckpoint) {
+  EXPECT_THROW(generate_text("nowhere.safetensors", {.count = -1}), ConfigError);
+  EXPECT_THROW(generate_text("nowhere.safetensors", {.count = 0}), IoError);
 }
 
 }  // namespace

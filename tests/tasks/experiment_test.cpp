@@ -4,11 +4,15 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <map>
+#include <set>
 
 #include "bough/core/errors.h"
 #include "bough/core/json.h"
+#include "tasks/registry.h"
 #include "tasks/runner/json_schema.h"
 #include "tests/support/errors.h"
+#include "tests/support/files.h"
 
 namespace bough::runner {
 namespace {
@@ -130,6 +134,71 @@ TEST(Experiment, AnErrorInASweepNamesItsPlace) {
   EXPECT_THAT(error_of(source), StartsWith("[model] ")) << "the sweep has nothing to do with it";
 }
 
+TEST(Experiment, AZipWalksThroughItsListsTogether) {
+  json source = minimal();
+  source["sweep"] = {{"zip", {{"task.length", {64, 128}}, {"train.learning_rate", {4e-4, 5e-4}}}},
+                     {"train.seed", {1, 2}}};
+  const Experiment experiment = read_experiment(source);
+  EXPECT_THAT(names_of(experiment),
+              ::testing::ElementsAre("length64-seed1", "length128-seed1", "length64-seed2", "length128-seed2"))
+      << "the length tells the rows apart";
+  EXPECT_EQ(experiment.runs[1].config["task"]["length"], 128);
+  EXPECT_EQ(experiment.runs[1].config["train"]["learning_rate"], 5e-4);
+  EXPECT_EQ(experiment.runs[1].settings,
+            json({{"task.length", 128}, {"train.learning_rate", 5e-4}, {"train.seed", 1}}));
+  EXPECT_THAT(experiment.runs[1].following, ::testing::ElementsAre("train.learning_rate"));
+
+  // Several zips are combined, and a row is named by as many of its values as it takes.
+  source["sweep"] = {{"zip",
+                      {{{"model.dim", {16, 16, 32}}, {"model.heads", {2, 4, 4}}},
+                       {{"graph", {"full", "star"}}, {"train.seed", {1, 2}}}}}};
+  EXPECT_THAT(names_of(read_experiment(source)),
+              ::testing::ElementsAre("full-dim16-heads2", "full-dim16-heads4", "full-dim32-heads4", "star-dim16-heads2",
+                                     "star-dim16-heads4", "star-dim32-heads4"));
+}
+
+TEST(Experiment, AnErrorInAZipNamesItsPlace) {
+  const auto error_with = [](const json& zip, const json& more = json::object()) {
+    json source = minimal();
+    source["sweep"] = more;
+    source["sweep"]["zip"] = zip;
+    return error_of(source);
+  };
+  using ::testing::AllOf;
+  using ::testing::StartsWith;
+  EXPECT_THAT(error_with({{"task.length", {64, 1}}, {"train.seed", {1, 2}}}),
+              StartsWith("[sweep.zip.task.length[1]] "));
+  EXPECT_THAT(error_with(json::array({{{"task.length", {64, 1}}, {"train.seed", {1, 2}}}})),
+              StartsWith("[sweep.zip[0].task.length[1]] "));
+  EXPECT_THAT(error_with({{"model.dim", {64, 100}}, {"model.heads", {4, 8}}}),
+              StartsWith("[sweep.zip.model.dim[1] with sweep.zip.model.heads[1]] "));
+  EXPECT_THAT(error_with({{"train.sed", {1, 2}}, {"model.dim", {64, 128}}}), StartsWith("[sweep.zip.train.sed] "));
+  EXPECT_THAT(error_with({{"task.length", {64, 128}}, {"train.seed", {1, 2, 3}}}),
+              AllOf(StartsWith("[sweep.zip] "), HasSubstr("task.length has 2 values, train.seed has 3")));
+  EXPECT_THAT(error_with({{"task.length", {64, 128, 64}}, {"train.seed", {1, 2, 1}}}),
+              AllOf(StartsWith("[sweep.zip.task.length[2]] "), HasSubstr("given twice, as number 0")));
+  EXPECT_THAT(error_with({{"train.seed", {1, 2}}}, {{"train.seed", {3}}}),
+              AllOf(StartsWith("[sweep."), HasSubstr("swept twice")));
+  EXPECT_THAT(error_with({{"train.seed", json::array()}}), StartsWith("[sweep.zip.train.seed] must be a list"));
+  EXPECT_THAT(error_with(json::object()), StartsWith("[sweep.zip] must be an object"));
+  EXPECT_THAT(error_with(7), StartsWith("[sweep.zip] must be an object"));
+  EXPECT_THAT(error_with(json::array({7})), StartsWith("[sweep.zip[0]] must be an object"));
+}
+
+TEST(Experiment, AnOverrideTakesItsListOutOfAZip) {
+  json source = minimal();
+  source["sweep"] = {{"zip", {{"task.length", {64, 128}}, {"train.learning_rate", {4e-4, 5e-4}}}}};
+  const Experiment experiment = read_experiment(source, {.overrides = {"train.learning_rate=1e-3"}});
+  EXPECT_THAT(names_of(experiment), ::testing::ElementsAre("length64", "length128"));
+  EXPECT_EQ(experiment.runs[1].config["train"]["learning_rate"], 1e-3);
+  EXPECT_EQ(read_experiment(source, {.overrides = {"train.learning_rate=1e-3", "task.length=32"}}).runs.size(), 1u);
+  EXPECT_THAT(names_of(read_experiment(source, {.overrides = {"sweep.zip.train.seed=[8,9]"}})),
+              ::testing::ElementsAre("length64", "length128"));
+  EXPECT_THAT(error_of(source, {"sweep.zip.train.seed=[8]"}), HasSubstr("train.seed has 1"));
+  source["sweep"]["zip"] = json::array({source["sweep"]["zip"]});
+  EXPECT_EQ(read_experiment(source, {.overrides = {"train.learning_rate=1e-3", "task.length=32"}}).runs.size(), 1u);
+}
+
 TEST(Experiment, AnOverrideReplacesAValueAndEndsItsSweep) {
   json source = minimal();
   source["sweep"] = {{"train.seed", {1, 2}}, {"graph", {"full", "window"}}};
@@ -166,10 +235,18 @@ TEST(Experiment, TheBuiltInOneIsValidAndNeedsNoFiles) {
   EXPECT_EQ(experiment.runs.front().config["task"]["corpus"]["kind"], "turn_taking");
 }
 
+TEST(Experiment, TheBuiltInOneHasAsManySeedsAsAReportNeedsToTellAnything) {
+  std::map<std::string, std::set<json>> seeds;
+  for (const auto& run : read_experiment(default_experiment()).runs) {
+    seeds[run.config["graph"].dump()].insert(run.config["train"]["seed"]);
+  }
+  for (const auto& [graph, all] : seeds) EXPECT_GE(all.size(), 3u) << graph;
+}
+
 TEST(Experiment, EveryOneThatIsShippedIsValid) {
   int count = 0;
   for (const auto& entry : std::filesystem::directory_iterator(BOUGH_EXPERIMENTS)) {
-    EXPECT_NO_THROW(read_experiment(read_json_file(entry.path()))) << entry.path();
+    EXPECT_NO_THROW(read_experiment(read_json_file(entry.path()), {.file = entry.path()})) << entry.path();
     ++count;
   }
   EXPECT_GE(count, 7);
@@ -180,8 +257,8 @@ TEST(Experiment, SolvesGraphsForAWantedDegreeAtTheTasksLength) {
       {"task", {{"length", 64}}},
       {"sweep", {{"graph", {"window", {{"kind", "bpt"}, {"alignment", "slot"}}}}, {"graph.degree", {5, 9}}}}};
   const Experiment experiment = read_experiment(source);
-  EXPECT_THAT(names_of(experiment), ::testing::ElementsAre("window-degree5", "window-degree9",
-                                                           "bpt-alignmentslot-degree5", "bpt-alignmentslot-degree9"));
+  EXPECT_THAT(names_of(experiment),
+              ::testing::ElementsAre("window-width4", "window-width9", "bpt-alignmentslot-k1", "bpt-alignmentslot-k2"));
   EXPECT_EQ(experiment.runs[0].config["graph"], json({{"kind", "window"}, {"width", 4}}));
   ASSERT_TRUE(experiment.runs[0].choice);
   EXPECT_NEAR(experiment.runs[0].choice->degree, 5, 0.2);
@@ -190,20 +267,88 @@ TEST(Experiment, SolvesGraphsForAWantedDegreeAtTheTasksLength) {
 
   EXPECT_THAT(error_of(minimal(), {R"(graph={"kind":"window","degree":5000})"}), HasSubstr("cannot be reached"));
   source["sweep"] = {{"graph", {"window"}}, {"graph.degree", {5, 5.1}}};
-  EXPECT_THAT(error_of(source), HasSubstr("'degree5' and 'degree5.1' would be the same: width 4"));
+  EXPECT_THAT(error_of(source),
+              HasSubstr("two runs would be the same, 'window-width4': width 4 gives degree 4.844 (wanted: 5.1)"));
+}
+
+TEST(Experiment, ASweptDegreeIsTheAttentionDegreeOfEveryPattern) {
+  const json source = {{"task", {{"length", 64}}}, {"sweep", {{"graph", {"expander"}}, {"graph.degree", {8, 9}}}}};
+  const Experiment experiment = read_experiment(source);
+  ASSERT_TRUE(experiment.runs[0].choice);
+  EXPECT_NEAR(experiment.runs[0].choice->degree, 8, 0.3);
+  EXPECT_EQ(experiment.runs[0].config["graph"]["degree"], 14) << "causal, a token sees half of its 14 neighbours";
+  const json own = {{"graph", {{"kind", "expander"}, {"degree", 8}}}};
+  EXPECT_EQ(read_experiment(own).runs[0].config["graph"]["degree"], 8) << "a parameter of its own otherwise";
+}
+
+TEST(Experiment, SaysWhichPatternWithinTheGraphIsWrong) {
+  EXPECT_THAT(error_of({{"graph", {{"kind", "union"}, {"of", {"bpt", {{"kind", "window"}, {"widht", 3}}}}}}}),
+              HasSubstr("[graph.of[1]] window: unknown key \"widht\""));
+}
+
+TEST(Experiment, LooksForGraphsInFilesLikeForData) {
+  const test::TemporaryFolder folder;
+  test::write_file(folder.file("self.txt"), "0 0\n1 1\n2 2\n3 3\n");
+  const json file = {{"kind", "file"}, {"path", "self.txt"}};
+  const json source = {{"task", {{"length", 4}}}, {"graph", {{"kind", "union"}, {"of", {file}}}}};
+  const Experiment experiment = read_experiment(source, {.data_folders = {"no-such-folder", folder.file("")}});
+  EXPECT_EQ(experiment.runs[0].config["graph"]["of"][0]["path"], folder.file("self.txt"));
 }
 
 TEST(ExperimentSchema, HasHelpForEveryKeyAndKnowsEveryPattern) {
-  const json schema = experiment_schema();
-  for (const char* part : {"task", "model", "train"}) {
-    for (const auto& [key, value] : schema["properties"][part]["properties"].items()) {
-      EXPECT_FALSE(value.value("description", "").empty()) << part << "." << key;
+  for (const tasks::Task* task : tasks::all_tasks()) {
+    const json schema = experiment_schema({task});
+    for (const char* part : {"task", "model", "train"}) {
+      const json& keys = schema["else"]["properties"][part]["properties"];
+      ASSERT_FALSE(keys.empty()) << part;
+      for (const auto& [key, value] : keys.items()) {
+        EXPECT_FALSE(value.value("description", "").empty()) << task->name() << ": " << part << "." << key;
+      }
     }
   }
-  const std::string text = schema.dump();
+  const std::string text = experiment_schema().dump();
   for (const char* word : {"sparse_fixed", "turn_taking", "tokens_per_batch", "draft/2020-12"}) {
     EXPECT_THAT(text, HasSubstr(word));
   }
+}
+
+/// The first task under another name, with a key of its own.
+class OtherTask : public tasks::Task {
+ public:
+  std::string name() const override { return "other"; }
+  std::string summary() const override { return "something else"; }
+  tasks::Metric metric() const override { return first_.metric(); }
+  std::vector<Parameter> task_parameters() const override { return {boolean_parameter("own", "a key of its own")}; }
+  std::vector<Parameter> model_parameters() const override { return first_.model_parameters(); }
+  BuildOptions graph_options(const Settings& task) const override { return first_.graph_options(task); }
+  void check(const tasks::RunSettings&) const override {}
+  std::vector<tasks::Bound> bounds(const tasks::RunSettings&) const override { return {}; }
+  std::unique_ptr<tasks::TrainingRun> start(const tasks::RunSettings&) const override { return nullptr; }
+
+ private:
+  const tasks::Task& first_ = *tasks::all_tasks().front();
+};
+
+TEST(ExperimentSchema, OfSeveralTasksSaysWhichKeysFollowFromTheKind) {
+  const OtherTask other;
+  const tasks::Task& first = *tasks::all_tasks().front();
+  const json schema = experiment_schema({&first, &other});
+  EXPECT_EQ(schema["properties"]["task"]["properties"]["kind"]["enum"], json({first.name(), "other"}));
+  ASSERT_EQ(schema["allOf"].size(), 2u);
+  const auto applies = [&schema](std::size_t i, const json& experiment) {
+    const json& condition = schema["allOf"][i]["if"];
+    const json named = experiment.value("task", json::object()).value("kind", json());
+    return named.is_null() ? !condition.contains("required")
+                           : named == condition["properties"]["task"]["properties"]["kind"]["const"];
+  };
+  for (const json& experiment : {json::object(), json{{"task", {{"kind", first.name()}}}}}) {
+    EXPECT_TRUE(applies(0, experiment));
+    EXPECT_FALSE(applies(1, experiment));
+  }
+  EXPECT_FALSE(applies(0, {{"task", {{"kind", "other"}}}}));
+  EXPECT_TRUE(applies(1, {{"task", {{"kind", "other"}}}}));
+  EXPECT_FALSE(schema["allOf"][0]["then"]["else"]["properties"]["task"]["properties"].contains("own"));
+  EXPECT_TRUE(schema["allOf"][1]["then"]["else"]["properties"]["task"]["properties"].contains("own"));
 }
 
 TEST(CompletedConfig, FillsInWhatCameLaterAndLeavesAloneWhatIsNotKnown) {

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bough/core/errors.h"
+#include "tests/support/errors.h"
 #include "tests/support/files.h"
 
 /// The runner as a program that has installed bough uses it: through its public header alone.
@@ -100,7 +101,54 @@ TEST(RunExperiment, ThrowsForWhatConcernsEveryRunAndRecordsWhatConcernsOne) {
   EXPECT_EQ(results.failed, 1);
   EXPECT_EQ(results.runs[0].status, RunStatus::failed);
   EXPECT_THAT(results.runs[0].error, HasSubstr("no causal form"));
+  EXPECT_THAT(test::error_message<IndexError>([&] { results.runs[0].metric("bpc"); }),
+              HasSubstr("has no 'bpc', it failed: "));
+  EXPECT_EQ(results.runs[1].metric("bpc"), results.runs[1].metrics.at("bpc"));
+  EXPECT_THAT(test::error_message<IndexError>([&] { results.runs[1].metric("bcp"); }), HasSubstr("mean 'bpc'?"));
   EXPECT_EQ(results.runs[1].status, RunStatus::done);
+}
+
+class Thrower : public RunObserver {
+ public:
+  explicit Thrower(std::string where) : where_(std::move(where)) {}
+  void on_plan(const ExperimentPlan&) override { throw_at("plan"); }
+  void on_progress(const std::string&, const RunProgress&) override { throw_at("progress"); }
+  void on_result(const RunOutcome&, bool) override { throw_at("result"); }
+  bool should_stop() override {
+    throw_at("stop");
+    return false;
+  }
+  int calls_after = 0;  ///< that it got although it had thrown
+
+ private:
+  void throw_at(const char* here) {
+    if (thrown_) ++calls_after;
+    thrown_ = thrown_ || where_ == here;
+    if (where_ == here) throw std::runtime_error("thrown by the observer");
+  }
+  std::string where_;
+  bool thrown_ = false;
+};
+
+TEST(RunExperiment, PassesOnWhatAnObserverThrowsAndSavesTheRunUnderWay) {
+  const RunOptions plain{.overrides = {R"(graph={"kind":"bpt","k":1})"}};
+  const ExperimentResults whole = run_experiment(tiny(), plain);
+  for (const char* where : {"plan", "progress", "result", "stop"}) {
+    const test::TemporaryFolder folder;
+    Thrower thrower(where);
+    RunOptions options = plain;
+    options.folder = folder.file("out");
+    options.observer = &thrower;
+    EXPECT_THROW(run_experiment(tiny(), options), std::runtime_error) << where;
+    EXPECT_EQ(thrower.calls_after, 0) << where;
+
+    options.observer = nullptr;
+    options.resume = true;
+    const ExperimentResults rest = run_experiment(tiny(), options);
+    ASSERT_EQ(rest.runs.size(), 1u) << where;
+    EXPECT_EQ(rest.runs[0].status, RunStatus::done) << where << ": it has not failed";
+    EXPECT_EQ(rest.runs[0].metrics, whole.runs[0].metrics) << where;
+  }
 }
 
 TEST(RunExperiment, APlanTrainsNothing) {

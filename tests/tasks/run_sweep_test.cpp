@@ -11,6 +11,7 @@
 #include "bough/core/parallel.h"
 #include "bough/nn/checkpoint.h"
 #include "src/core/files.h"
+#include "tasks/runner/live_results.h"
 #include "tasks/runner/worker.h"
 #include "tests/support/errors.h"
 #include "tests/support/files.h"
@@ -77,6 +78,10 @@ TEST(RunSweep, WritesResultsLogAndCheckpoint) {
   EXPECT_GE(one["curve"].size(), 3u);
   EXPECT_EQ(results["bounds"].size(), 2u);
   EXPECT_TRUE(results["host"].contains("processor"));
+  EXPECT_FALSE(results["host"]["commit"].get<std::string>().empty());
+  EXPECT_TRUE(one["machines"][0]["libraries"].contains("oneTBB"));
+  EXPECT_GE(one["other_share"].get<double>(), 0);
+  EXPECT_LE(one["other_share"].get<double>(), 1);
 
   std::istringstream log(test::file_content(folder.file("out/runs/bpt-k1/log.jsonl")));
   std::vector<json> records;
@@ -84,6 +89,28 @@ TEST(RunSweep, WritesResultsLogAndCheckpoint) {
   EXPECT_EQ(records.front()["run"], "bpt-k1");
   EXPECT_EQ(records.back()["done"], true);
   EXPECT_TRUE(tensors_of(folder.file("out/runs/bpt-k1/checkpoint.safetensors")).contains("embedding.weight"));
+}
+
+TEST(LiveResults, HaveTheCurvesOfUnfinishedRunsFromTheirLogs) {
+  const test::TemporaryFolder folder;
+  const std::string out = folder.file("out"), log = folder.file("out/runs/bpt-k1/log.jsonl");
+  Results results = run(tiny(), out).results;
+  const RunResult whole = results.runs.front();
+  results.runs.front().status = RunStatus::running;
+  results.runs.front().curve.clear();
+  save_results(folder.file("out/results.json"), results);
+  const std::string version = live_version(out);
+  const RunResult live = load_live_results(out).runs.front();
+  EXPECT_EQ(live.curve, whole.curve);
+  EXPECT_EQ(live.steps_done, 6);
+  EXPECT_GT(live.tokens_per_second, 0);
+  EXPECT_EQ(live_version(out), version);
+  // A line that is being written.
+  test::write_file(log, test::file_content(log) + R"({"step": 7, "lo)");
+  EXPECT_NE(live_version(out), version);
+  EXPECT_EQ(load_live_results(out).runs.front().curve, whole.curve);
+  std::filesystem::remove(log);
+  EXPECT_TRUE(load_live_results(out).runs.front().curve.empty());
 }
 
 TEST(RunSweep, ResumesBitForBitAfterAnInterruptAndForAnyNumberOfThreads) {
@@ -103,8 +130,11 @@ TEST(RunSweep, ResumesBitForBitAfterAnInterruptAndForAnyNumberOfThreads) {
   set_num_threads(threads);
   EXPECT_FALSE(rest.interrupted);
   EXPECT_EQ(rest.results.runs.front().metrics, whole.results.runs.front().metrics);
-  EXPECT_EQ(tensors_of(folder.file("cut/runs/bpt-k1/checkpoint.safetensors")),
-            tensors_of(folder.file("whole/runs/bpt-k1/checkpoint.safetensors")));
+  EXPECT_EQ(rest.results.runs.front().best_step, whole.results.runs.front().best_step);
+  for (const char* file : {"checkpoint", "best"}) {
+    EXPECT_EQ(tensors_of(folder.file(std::string("cut/runs/bpt-k1/") + file + ".safetensors")),
+              tensors_of(folder.file(std::string("whole/runs/bpt-k1/") + file + ".safetensors")));
+  }
   const auto& curve = rest.results.runs.front().curve;
   ASSERT_EQ(curve.size(), whole.results.runs.front().curve.size());
   for (std::size_t i = 0; i < curve.size(); ++i) EXPECT_EQ(curve[i].loss, whole.results.runs.front().curve[i].loss);
@@ -332,6 +362,27 @@ TEST(RunSweep, RecordsARunWhoseScoreIsNotANumberAsFailed) {
   EXPECT_EQ(run(source, folder.file("out")).failed, 1);
   const Results results = load_results(folder.file("out/results.json"));
   EXPECT_THAT(results.runs.front().error, HasSubstr("valid_bpc after step 1"));
+}
+
+TEST(RunSweep, ARunThatIsFarWorseThanGuessingHasDiverged) {
+  const test::TemporaryFolder folder;
+  json source = tiny();
+  source["train"].update({{"warmup", 0}, {"learning_rate", 1e4}});
+  const SweepOutcome outcome = run(source, folder.file("out"));
+  EXPECT_EQ(outcome.failed, 1);
+  const RunResult& diverged = outcome.results.runs.front();
+  EXPECT_EQ(diverged.status, RunStatus::failed);
+  EXPECT_THAT(diverged.error, HasSubstr("it has diverged: bpc is "));
+  EXPECT_FALSE(diverged.curve.empty());
+}
+
+TEST(RunSweep, SaysThatAWorkerProgramIsNotLookedForInPath) {
+  const test::TemporaryFolder folder;
+  json source = tiny();
+  source["sweep"] = {{"train.seed", {1, 2}}};
+  EXPECT_THAT(test::error_message<IoError>(
+                  [&] { run(source, folder.file("out"), {.jobs = 2, .worker_program = "no-such-program"}); }),
+              HasSubstr("PATH is not searched"));
 }
 
 TEST(RunSweep, RecordsAWorkerThatIsKilledAndFinishesItLater) {

@@ -349,6 +349,40 @@ TEST(TrainingLoop, ResumesBitForBitWithBestParametersPatienceAndAverages) {
   }
 }
 
+/// Killed after an evaluation that was the best so far and that no checkpoint knows of: best.safetensors is then of a
+/// step that is taken again.
+TEST(TrainingLoop, PicksTheSameBestParametersAfterItWasKilledBetweenCheckpoints) {
+  const std::vector<double> scores{5, 4, 1, 3, 2};
+  const json settings = {{"steps", 10}, {"evaluate_every", 2}, {"checkpoint_seconds", 1e9}};
+  const test::TemporaryFolder folder;
+  LineRun whole(scores);
+  const TrainingOutcome expected = train(whole, settings, folder.file("whole"));
+  EXPECT_EQ(expected.best_step, 6);
+
+  LoopRequest interrupted = request(settings, folder.file("cut"));
+  interrupted.should_stop = [asked = 0]() mutable { return asked++ == 5; };
+  LineRun first(scores);
+  TrainingLoop(first, interrupted).run();
+  LoopRequest killed = request(settings, folder.file("cut"));
+  killed.resume = true;
+  killed.should_stop = [asked = 0]() mutable { return asked++ == 2 ? throw std::runtime_error("killed") : false; };
+  LineRun second(scores);
+  second.next_score = first.next_score;
+  EXPECT_THROW(TrainingLoop(second, killed).run(), std::runtime_error);
+  EXPECT_EQ(second.next_score, 3u) << "the best evaluation has happened";
+  LoopRequest again = request(settings, folder.file("cut"));
+  again.resume = true;
+  LineRun third(scores);
+  third.next_score = first.next_score;
+  TrainingLoop loop(third, again);
+  loop.run();
+  EXPECT_EQ(loop.outcome().best_step, expected.best_step);
+  EXPECT_EQ(loop.outcome().metrics, expected.metrics);
+  for (const char* file : {"checkpoint.safetensors", "best.safetensors"}) {
+    EXPECT_EQ(saved(folder.file(std::string("cut/") + file)), saved(folder.file(std::string("whole/") + file)));
+  }
+}
+
 /// Ended after fewer steps, then gone on with: as if it had been meant to be as long from the start.
 TEST(TrainingLoop, GoesOnBeyondItsEndBitForBit) {
   const std::vector<double> scores{5, 2, 3, 2.5, 2.2, 1, 1.5, 1};
@@ -417,6 +451,61 @@ TEST(Continuation, SaysWhyAnotherNumberOfStepsWouldChangeThoseBefore) {
   const Settings two_epochs = train_settings({{"schedule", "constant"}, {"warmup", 3}, {"epochs", 2}});
   const Settings more_epochs = train_settings({{"schedule", "constant"}, {"warmup", 3}, {"epochs", 4}});
   EXPECT_EQ(why_length_is_fixed(two_epochs, more_epochs, 5, 10), "");
+}
+
+/// Each loss depends on the batches of the step before, which only state() tells.
+class RememberingRun : public LineRun {
+ public:
+  explicit RememberingRun(std::int64_t parts) : LineRun({}, parts), before_(static_cast<std::size_t>(parts)) {}
+
+  Tensor loss(const tasks::Batch& batch, tasks::StepPosition at) override {
+    Tensor& before = before_.at(static_cast<std::size_t>(at.part));
+    const Tensor loss = LineRun::loss(batch, at);
+    const Tensor result = before.defined() ? loss * (mean(square(before)) + 1) : loss;
+    before = batch[1];
+    return result;
+  }
+  nn::Module::NamedTensors state() const override {
+    nn::Module::NamedTensors state;
+    for (const Tensor& before : before_) {
+      if (before.defined()) state.emplace_back(std::to_string(state.size()), before);
+    }
+    return state;
+  }
+  void load_state(const nn::Module::NamedTensors& state) override {
+    for (std::size_t i = 0; i < state.size(); ++i) before_.at(i) = state[i].second;
+  }
+
+ private:
+  std::vector<Tensor> before_;
+};
+
+TEST(TrainingLoop, ResumesBitForBitARunThatRemembers) {
+  for (const std::int64_t parts : {1, 3}) {
+    const json settings = {{"steps", 6}, {"evaluate_every", 3}, {"gradient_accumulation", parts}, {"warmup", 0},
+                           {"clip", 0},  {"optimizer", "sgd"},  {"learning_rate", 0.01}};
+    const test::TemporaryFolder folder;
+    RememberingRun whole(parts);
+    train(whole, settings, folder.file("whole"));
+    bool finished = false;
+    for (int turn = 0; turn < 20 && !finished; ++turn) {
+      RememberingRun run(parts);
+      LoopRequest again = request(settings, folder.file("cut"));
+      again.resume = true;
+      again.should_stop = [asked = 0]() mutable { return asked++ > 0; };
+      TrainingLoop loop(run, again);
+      loop.run();
+      finished = loop.outcome().finished;
+    }
+    EXPECT_TRUE(finished);
+    const Values expected = saved(folder.file("whole/checkpoint.safetensors"));
+    EXPECT_TRUE(expected.contains("own:0"));
+    EXPECT_EQ(saved(folder.file("cut/checkpoint.safetensors")), expected);
+    EXPECT_FALSE(saved(folder.file("whole/best.safetensors")).contains("own:0")) << "only training needs it";
+    LineRun plain({}, parts);
+    train(plain, settings, folder.file("plain"));
+    EXPECT_NE(values_of(plain.model().named_parameters()), values_of(whole.model().named_parameters()));
+  }
 }
 
 TEST(TrainingLoop, SaysThatTheBestParametersAreMissing) {

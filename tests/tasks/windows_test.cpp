@@ -41,6 +41,79 @@ TEST(EvaluationWindows, ScoreEveryCharacterAfterTheFirstHalfWindowOnceGivenAtLea
   }
 }
 
+TEST(EvaluationWindows, OfAnyStrideScoreEveryTokenOnceGivenAtLeastTheRestOfAWindow) {
+  for (const std::int32_t size : {9, 10, 12, 13, 40, 41, 47}) {
+    for (const std::int64_t stride : {1, 2, 3, 7, 8}) {
+      const EvaluationWindows windows(counting(size), {.length = 8, .count = 3}, {.stride = stride});
+      EXPECT_EQ(windows.scored(), size - 1 - (8 - stride));
+      std::map<std::int32_t, int> scored;
+      for (std::int64_t i = 0; i < windows.num_batches(); ++i) {
+        const WindowBatch batch = windows.batch(i);
+        const auto inputs = batch.inputs.to_vector<std::int32_t>(), targets = batch.targets.to_vector<std::int32_t>();
+        for (std::size_t at = 0; at < targets.size(); ++at) {
+          if (targets[at] == not_scored) continue;
+          EXPECT_EQ(targets[at], inputs[at] + 1);
+          EXPECT_GE(static_cast<std::int64_t>(at) % 8, 8 - stride) << "context";
+          ++scored[targets[at]];
+        }
+      }
+      EXPECT_EQ(static_cast<std::int64_t>(scored.size()), windows.scored());
+      EXPECT_EQ(scored.begin()->first, windows.first_scored());
+      for (const auto& [token, times] : scored) EXPECT_EQ(times, 1) << token;
+    }
+  }
+  EXPECT_THROW(EvaluationWindows(counting(20), {.length = 8, .count = 1}, {.stride = 0}), ConfigError);
+  EXPECT_THROW(EvaluationWindows(counting(20), {.length = 8, .count = 1}, {.stride = 9}), ConfigError);
+}
+
+TEST(EvaluationWindows, ThatCarryMemoryFollowEachOtherAndScoreAllButTheFirstToken) {
+  for (const std::int32_t size : {9, 16, 17, 18, 23}) {
+    const EvaluationWindows windows(counting(size), {.length = 8, .count = 1}, {.carried = true});
+    std::vector<std::int32_t> read, predicted;
+    for (std::int64_t i = 0; i < windows.num_batches(); ++i) {
+      const WindowBatch batch = windows.batch(i);
+      const auto inputs = batch.inputs.to_vector<std::int32_t>(), targets = batch.targets.to_vector<std::int32_t>();
+      for (std::size_t at = 0; at < targets.size(); ++at) {
+        if (targets[at] == not_scored) continue;
+        read.push_back(inputs[at]);
+        predicted.push_back(targets[at]);
+      }
+    }
+    std::vector<std::int32_t> all(*counting(size));
+    EXPECT_EQ(read, std::vector<std::int32_t>(all.begin(), all.end() - 1));
+    EXPECT_EQ(predicted, std::vector<std::int32_t>(all.begin() + 1, all.end()));
+    EXPECT_EQ(windows.scored(), size - 1);
+  }
+  EXPECT_THROW(EvaluationWindows(counting(20), {.length = 8, .count = 2}, {.carried = true}), ConfigError);
+}
+
+TEST(TrainingWindows, OfStreamsGoThroughEachOfThemFromItsBeginning) {
+  // 3 parts of 2 streams of (100 - 1) / 6 = 16 tokens, 3 windows of 5 in an epoch.
+  const TrainingWindows windows(counting(100), {.length = 5, .count = 2}, 1, 3, WindowOrder::streams);
+  EXPECT_EQ(windows.steps_per_epoch(), 3);
+  std::map<int, int> first_of_epoch;
+  for (std::int64_t step = 1; step <= 60; ++step) {
+    EXPECT_EQ(windows.windows_before(step), (step - 1) % 3);
+    for (std::int64_t part = 0; part < 3; ++part) {
+      const WindowBatch batch = windows.batch(step, part);
+      const auto inputs = batch.inputs.to_vector<int>(), targets = batch.targets.to_vector<int>();
+      for (std::size_t i = 0; i < inputs.size(); ++i) EXPECT_EQ(targets[i], inputs[i] + 1);
+      for (int row = 0; row < 2; ++row) {
+        const int begin = inputs[static_cast<std::size_t>(5 * row)], stream = 2 * static_cast<int>(part) + row;
+        EXPECT_EQ(begin / 16, stream);
+        if (windows.windows_before(step) == 0) {
+          ++first_of_epoch[begin % 16];
+        } else {
+          EXPECT_EQ(begin, windows.batch(step - 1, part).inputs.to_vector<int>()[static_cast<std::size_t>(5 * row)] + 5)
+              << "after the window of the step before";
+        }
+      }
+    }
+  }
+  EXPECT_EQ(first_of_epoch.size(), 2u) << "an epoch begins at token 0 or 1 of a stream, by chance";
+  EXPECT_THROW(TrainingWindows(counting(30), {.length = 5, .count = 3}, 1, 2, WindowOrder::streams), ConfigError);
+}
+
 TEST(TrainingWindows, DependOnSeedAndStepAndReachBothEndsOfTheText) {
   const TrainingWindows windows(counting(12), {.length = 8, .count = 4}, 5);
   const TrainingWindows others(counting(12), {.length = 8, .count = 4}, 6);
@@ -86,6 +159,8 @@ TEST(CharacterVocabulary, NumbersTheBytesThatOccurAndRefusesOthers) {
   EXPECT_EQ(vocabulary.encode("ab"), (std::vector<std::int32_t>{1, 2}));
   EXPECT_EQ(vocabulary.encode(odd), (std::vector<std::int32_t>{3, 0, 2}));
   EXPECT_EQ(vocabulary.byte(3), '\xff');
+  EXPECT_THROW(vocabulary.byte(4), IndexError);
+  EXPECT_THROW(vocabulary.byte(-1), IndexError);
   EXPECT_THROW(vocabulary.encode("abc"), ConfigError);
   EXPECT_THROW(CharacterVocabulary(""), ConfigError);
 }

@@ -21,12 +21,14 @@ TEST(WorkerProtocol, ARequestIsReadAsItWasWritten) {
                               .data_folders = {"data", "."},
                               .device = parse_device("cuda:1"),
                               .tf32 = true,
-                              .plugins = {"libpow2.so"}};
+                              .plugins = {"libpow2.so"},
+                              .inputs = {.data_files = {{"text.txt", 6, "85944171f73967e8"}}, .graph = "01"}};
   const WorkerRequest read = worker_request_from(to_json(request).dump());
   EXPECT_EQ(to_json(read), to_json(request));
   EXPECT_EQ(read.device, request.device);
   EXPECT_EQ(read.data_folders, request.data_folders);
   EXPECT_TRUE(read.resume && read.tf32);
+  EXPECT_EQ(read.inputs, request.inputs);
   json incomplete = to_json(request);
   incomplete.erase("folder");
   EXPECT_THROW(worker_request_from(incomplete.dump()), IoError);

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,14 @@ Graph causal_pattern(const char* kind, const nlohmann::json& parameters, std::in
   return pattern_graph(kind, parameters, {.length = length, .causal = true});
 }
 
+/// Node 0 attends to all nodes; no other node attends to anything.
+Graph pooling_graph(std::int32_t nodes) {
+  std::vector<std::int32_t> src(static_cast<std::size_t>(nodes));
+  std::iota(src.begin(), src.end(), 0);
+  return Graph::from_edges(std::move(src), std::vector<std::int32_t>(static_cast<std::size_t>(nodes)),
+                           {.num_nodes = nodes});
+}
+
 std::vector<AttentionPattern> patterns() {
   return {
       {"bpt_k4 n=8192", [] { return partition_graph(8192, 4); }, true},
@@ -38,8 +47,10 @@ std::vector<AttentionPattern> patterns() {
        [] {
          return causal_pattern("sparse_fixed", {{"stride", 128}, {"c", 8}}, 8192);
        }},
-      // One row that reads all tokens: where rows of the row kernel are split.
+      // One row that reads all tokens beside as many short ones.
       {"star n=8192", [] { return pattern_graph("star", nlohmann::json::object(), {.length = 8192}); }},
+      // Attention pooling: one row that reads everything, which only threads that split it can share.
+      {"pooling n=65536", [] { return pooling_graph(65536); }},
       {"full n=2048", [] { return full_causal_graph(2048); }},
       {"random", [] { return drawn_graph({.nodes = 20'000, .edges = 400'000}); }},
   };

@@ -27,7 +27,7 @@ PEERS = {"DGL 2.1": "DGL 2.1", "PyG 2.8": "PyG 2.8", "FlexAttention": "FlexAtten
 PATTERNS = {
     "bpt_k4 n=8192": "bpt k=4", "bpt_k64 n=8192": "bpt k=64", "window n=8192": "window",
     "longformer n=8192": "longformer", "sparse_fixed n=8192": "sparse_fixed", "star n=8192": "star",
-    "full n=2048": "full", "random": "random",
+    "pooling n=65536": "pooling", "full n=2048": "full", "random": "random",
 }
 
 

@@ -26,8 +26,10 @@ const bench::Benchmark& benchmark_named(const std::string& name) {
 }
 
 void print_list() {
+  std::size_t width = 0;
+  for (const bench::Benchmark& benchmark : bench::benchmarks()) width = std::max(width, benchmark.name.size());
   for (const bench::Benchmark& benchmark : bench::benchmarks()) {
-    fmt::print("{:<18}{}\n", benchmark.name, benchmark.description);
+    fmt::print("{:<{}}  {}\n", benchmark.name, width, benchmark.description);
   }
 }
 
@@ -76,11 +78,18 @@ void run_bench(const BenchCommand& command) {
   if (command.name.empty()) return print_list();
   const bench::Benchmark& benchmark = benchmark_named(command.name);
   require_device(command, benchmark);
+  std::vector<std::string> left_out;
+  bool any = false;
   benchmark.run(command.measuring, [&](const bench::Result& result) {
-    if (!bench::selected(command.measuring, result.case_name)) return;
+    if (!bench::selected(command.measuring, result.case_name)) return left_out.push_back(result.case_name);
+    any = true;
     command.json ? print_json_line(benchmark.name, result) : print_row(result);
     std::fflush(stdout);
   });
+  if (any) return;
+  throw ConfigError("bench",
+                    fmt::format("no case of '{}' begins with '{}'{}", benchmark.name, command.measuring.only,
+                                left_out.empty() ? "" : fmt::format("; some are {}", fmt::join(left_out, ", "))));
 }
 
 }  // namespace bough::cli

@@ -116,7 +116,6 @@ void add_compare_patterns_command(Commands& commands) {
       .add_option("--patterns", given->patterns,
                   "Patterns; parameters that are not to follow from the degree after colons, sparse_fixed:stride=32")
       ->type_name("KIND,...")
-      ->delimiter(',')
       ->default_str("bpt,window,sparse_fixed");
   command.add_option("--data", given->data, "A text to learn from; without one, a made-up text that needs far context")
       ->type_name("FILE");
@@ -126,7 +125,7 @@ void add_compare_patterns_command(Commands& commands) {
   command.add_option("--steps", given->steps, "Steps of each run")
       ->type_name("N")
       ->check(CLI::Range(1, 1 << 30).description(""));
-  command.add_option("--seeds", given->seeds, "Runs of each pattern and degree")
+  command.add_option("--seeds", given->seeds, "Runs of each pattern and degree; fewer than 3 can tell nothing")
       ->type_name("N")
       ->check(CLI::Range(1, 1000).description(""))
       ->capture_default_str();
@@ -142,7 +141,9 @@ void add_compare_patterns_command(Commands& commands) {
   command.add_option("--jobs", given->jobs, "Runs side by side; default: one a core, as long as the memory lasts")
       ->type_name("N")
       ->check(CLI::Range(1, 1024).description(""));
-  command.add_flag("--dry-run", given->dry_run, "Write the experiment and print the plan; train nothing");
+  command.add_flag("--resume", given->resume,
+                   "Go on with what is in --out, bit for bit; default: the last results in results/compare-patterns");
+  command.add_flag("--dry-run", given->dry_run, "Check everything and print the plan; write and train nothing");
   command.add_flag("--no-open", given->no_open, "Do not open the report, which is done on a terminal with a display");
 }
 
@@ -170,11 +171,13 @@ void add_generate_command(Commands& commands) {
   command.add_flag("--last", given->last,
                    "Of a run's folder the parameters after its last step, not those that were best on validation data");
   command.add_option("--prompt", given->options.prompt, "What the text begins with")->type_name("TEXT");
-  command.add_option("--count", given->options.count, "Characters to add")
+  command
+      .add_option("--count", given->options.count,
+                  "Characters, words or pieces of words to add: what the model predicts")
       ->type_name("N")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40).description(""))
       ->capture_default_str();
-  command.add_option("--temperature", given->options.temperature, "0 takes the likeliest character each time")
+  command.add_option("--temperature", given->options.temperature, "0 takes the likeliest one each time")
       ->type_name("T")
       ->capture_default_str();
   command.add_option("--seed", given->options.seed, "Of the choices")->type_name("N")->capture_default_str();
@@ -257,6 +260,8 @@ void add_run_command(Commands& commands) {
   command.add_flag(
       "--resume", given->resume,
       "Go on with what is in --out, bit for bit; default: the last results of this experiment in results/");
+  command.add_flag("--tensorboard", given->tensorboard,
+                   "Write event files for TensorBoard; tensorboard --logdir DIR/runs shows them while runs train");
   command.add_flag("--dry-run", given->dry_run, "Check everything and print the plan; train nothing");
   command.add_flag("--schema", given->schema, "Print the JSON Schema of experiments");
   command.add_flag("--keys", given->keys, "Print every key of experiments with its meaning, as Markdown");
@@ -269,9 +274,22 @@ void add_run_worker_command(Commands& commands) {
 
 void add_version_command(Commands& commands) {
   const auto given = std::make_shared<VersionCommand>();
-  CLI::App& command =
-      commands.add("version", "Version, compiler, instruction set, threads and CUDA", [given] { run_version(*given); });
+  CLI::App& command = commands.add("version", "Version, commit, compiler, libraries, instruction set, threads and CUDA",
+                                   [given] { run_version(*given); });
   command.add_flag("--json", given->json, "One JSON object");
+}
+
+void add_watch_command(Commands& commands) {
+  const auto given = std::make_shared<WatchCommand>();
+  CLI::App& command = commands.add("watch", "Serve the report of a run that is under way; the page updates itself",
+                                   [given] { run_watch(*given); });
+  command.add_option("folder", given->folder, "What bough run --out was told")->type_name("DIR")->required();
+  command.add_option("--port", given->port, "Port on 127.0.0.1, which only this machine reaches; 0 takes a free one")
+      ->type_name("N")
+      ->check(CLI::Range(0, 65535).description(""))
+      ->capture_default_str();
+  command.add_flag("--open", given->open, "Open the page, on a terminal with a display");
+  add_plugin_option(command, given->plugins);
 }
 
 /// The program with all it takes.
@@ -303,6 +321,7 @@ struct Program {
     add_run_command(commands);
     add_run_worker_command(commands);
     add_version_command(commands);
+    add_watch_command(commands);
   }
 };
 
@@ -337,11 +356,43 @@ std::string describe_unexpected(const std::string& argument, const CLI::App& pro
   return fmt::format("there is no command '{}'{}", argument, suggestion(argument, commands.names()));
 }
 
+/// The option of the program or the command that was given, by the name that CLI11 has in its messages.
+const CLI::Option* option_named(const std::string& name, const CLI::App& program) {
+  std::vector<const CLI::App*> apps{&program};
+  for (const CLI::App* command : program.get_subcommands()) apps.push_back(command);
+  for (const CLI::App* app : apps) {
+    for (const CLI::Option* option : app->get_options()) {
+      if (option->get_name() == name || option->check_name(name)) return option;
+    }
+  }
+  return nullptr;
+}
+
+/// What CLI11 says of a value that is missing or of the wrong type names the option and little else.
+std::string describe_value_error(const CLI::ParseError& error, const CLI::App& program) {
+  const std::string text = error.what(), failed = "Could not convert: ", missing = " is required";
+  if (text.starts_with(failed) && text.find(" = ") != std::string::npos) {
+    const std::size_t equals = text.find(" = ");
+    const std::string name = text.substr(failed.size(), equals - failed.size());
+    const std::string value = text.substr(equals + 3);
+    const CLI::Option* option = option_named(name, program);
+    const std::string type = option == nullptr ? "" : option->get_type_name();
+    return fmt::format("{} expects {}, not '{}'", name,
+                       type.starts_with("N") || type.starts_with("T") ? "a number" : "another value", value);
+  }
+  if (text.ends_with(missing)) {
+    const std::string name = text.substr(0, text.size() - missing.size());
+    const CLI::Option* option = option_named(name, program);
+    if (option != nullptr) return fmt::format("{} is missing: {}", name, option->get_description());
+  }
+  return text;
+}
+
 /// A mistyped name often makes something else look missing, so it comes first.
 std::string describe(const CLI::ParseError& error, const CLI::App& program, const Commands& commands) {
   const std::vector<std::string> unexpected = program.remaining(true);
-  const std::string problem =
-      unexpected.empty() ? error.what() : describe_unexpected(unexpected.front(), program, commands);
+  const std::string problem = unexpected.empty() ? describe_value_error(error, program)
+                                                 : describe_unexpected(unexpected.front(), program, commands);
   return fmt::format("{}; {}", problem, where_help_is(program));
 }
 

@@ -34,12 +34,12 @@ struct ComparePatternsCommand {
   std::vector<std::string> patterns = {"bpt", "window", "sparse_fixed"};
   std::string data;                    ///< a file; empty: the made-up text
   std::int64_t length = 0, steps = 0;  ///< 0: as in the built-in experiment
-  int seeds = 2;
+  int seeds = 3;
   std::string out;
   std::vector<std::string> overrides, plugins;
   std::string device = "cpu";
   int jobs = 0;
-  bool dry_run = false, no_open = false;
+  bool resume = false, dry_run = false, no_open = false;
 };
 void run_compare_patterns(const ComparePatternsCommand& command);
 
@@ -87,6 +87,9 @@ void write_and_print_report(const std::string& folder);
 
 struct RunCommand {
   std::string file;
+  /// The experiment as JSON text that is written to `file` once everything is checked, unless it is there already;
+  /// empty: `file` has it.
+  std::string text = {};
   std::string out;
   std::vector<std::string> data;
   std::vector<std::string> overrides;
@@ -95,6 +98,7 @@ struct RunCommand {
   bool tf32 = false;
   int jobs = 0;
   bool resume = false;
+  bool tensorboard = false;
   bool dry_run = false;
   bool schema = false;
   bool keys = false;
@@ -103,6 +107,15 @@ void run_experiment(RunCommand command);
 /// One run, asked for on stdin by another process of run_experiment. Returns the exit code: 1 if the run has failed,
 /// which the process that asked learns from stdout.
 int run_worker();
+
+struct WatchCommand {
+  std::string folder;
+  int port = 8077;  ///< 0: a free one
+  bool open = false;
+  std::vector<std::string> plugins;
+};
+/// Serves the report of the folder on 127.0.0.1 until it is interrupted. ConfigError in builds without cpp-httplib.
+void run_watch(const WatchCommand& command);
 
 struct VersionCommand {
   bool json = false;

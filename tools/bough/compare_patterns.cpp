@@ -1,22 +1,20 @@
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <spawn.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <numeric>
 
 #include "bough/core/errors.h"
 #include "bough/graph/plugin.h"
-#include "src/core/files.h"
+#include "graph/generators/own_degree.h"
+#include "graph/generators/unreachable_degree.h"
 #include "tasks/registry.h"
 #include "tasks/runner/experiment.h"
 #include "tools/bough/commands.h"
+#include "tools/bough/open_page.h"
 #include "tools/bough/result_folder.h"
 #include "tools/bough/short_form.h"
 
@@ -32,15 +30,25 @@ std::string absolute_file(const std::string& path) {
   return fs::absolute(path).lexically_normal().string();
 }
 
+/// Patterns of lists like bpt,pyramid:recent=[2,2].
+std::vector<std::string> words_of(const std::vector<std::string>& lists) {
+  std::vector<std::string> words;
+  for (const std::string& list : lists) {
+    for (const std::string& word : split_outside_brackets(list, ',')) words.push_back(word);
+  }
+  return words;
+}
+
 /// The built-in experiment with the text, the length and the steps that were asked for, still without graphs.
 json experiment_without_graphs(const ComparePatternsCommand& command) {
   json experiment = runner::default_experiment();
   for (const char* key : {"focus", "graph", "sweep"}) experiment.erase(key);
   experiment["name"] = "compare-patterns";
-  experiment["description"] = fmt::format(
-      "{} at attention degrees {}, on {}.", fmt::join(command.patterns, ", "), fmt::join(command.degrees, ", "),
-      command.data.empty() ? "made-up text whose next word depends on words far back"
-                           : fs::path(command.data).filename().string());
+  experiment["description"] =
+      fmt::format("{} at attention degrees {}, on {}.", fmt::join(words_of(command.patterns), ", "),
+                  fmt::join(command.degrees, ", "),
+                  command.data.empty() ? "made-up text whose next word depends on words far back"
+                                       : fs::path(command.data).filename().string());
   if (!command.data.empty()) {
     experiment["task"]["corpus"] = {
         {"kind", "text"}, {"path", absolute_file(command.data)}, {"test_characters", 100'000}};
@@ -59,12 +67,30 @@ BuildOptions graph_options(const json& experiment) {
   return task.graph_options(ParameterTable(task.task_parameters()).read("task", keys));
 }
 
+/// Whether a pattern that has a degree takes its other parameters: those that the degree decides get their default, or
+/// the least value that they may have.
+void require_known_parameters(const json& pattern, const GeneratorDescription& description) {
+  const bool reads_json_itself = description.parameters.parameters().empty() && description.summary.empty();
+  if (reads_json_itself) return;
+  json specification = pattern;
+  const std::string& decided = description.degree.parameter;
+  if (!decided.empty()) specification.erase("degree");
+  const auto& parameters = description.parameters.parameters();
+  if (const auto parameter = std::ranges::find(parameters, decided, &Parameter::name);
+      parameter != parameters.end() && parameter->required && !specification.contains(decided)) {
+    specification[decided] =
+        parameter->type == ParameterType::number ? json(std::max(0.0, parameter->minimum)) : json(parameter->smallest);
+  }
+  specification.erase("kind");
+  description.parameters.read(description.name, specification);
+}
+
 /// Every pattern at every degree that it can have; one that has but one degree is there once. What is left out is said
-/// on stderr.
+/// on stderr: degrees that a pattern cannot have. ConfigError for anything else that is wrong with it.
 ordered_json graphs_of(const ComparePatternsCommand& command, const BuildOptions& options) {
   ordered_json graphs = ordered_json::array();
   std::map<std::string, double> chosen;  // by solved specification: the degree that was wanted
-  for (const std::string& word : command.patterns) {
+  for (const std::string& word : words_of(command.patterns)) {
     const json pattern = pattern_from_word(word);
     const std::string kind = pattern["kind"];
     ordered_json entry = {{"kind", kind}};
@@ -73,7 +99,8 @@ ordered_json graphs_of(const ComparePatternsCommand& command, const BuildOptions
     const bool has_degree = !description.degree.parameter.empty() ||
                             std::ranges::find(description.parameters.parameters(), "degree", &Parameter::name) !=
                                 description.parameters.parameters().end();
-    if (!has_degree || pattern.contains(description.degree.parameter)) {
+    require_known_parameters(pattern, description);
+    if (!has_degree || pattern.contains("degree") || pattern.contains(description.degree.parameter)) {
       graphs.push_back(entry);
       continue;
     }
@@ -82,8 +109,13 @@ ordered_json graphs_of(const ComparePatternsCommand& command, const BuildOptions
       if (degree == std::floor(degree)) entry["degree"] = static_cast<std::int64_t>(degree);  // 14, not 14.0
       json specification = entry;
       try {
-        choose_degree(specification, options);
-      } catch (const ConfigError& error) {
+        if (const auto own = choose_own_degree(specification, options)) {
+          entry["degree"] = specification["degree"];
+          fmt::print(stderr, "{}: {}\n", kind, to_string(*own));
+        } else {
+          choose_degree(specification, options);
+        }
+      } catch (const UnreachableDegree& error) {
         fmt::print(stderr, "left out: {}\n", error.what());
         continue;
       }
@@ -121,38 +153,18 @@ ordered_json experiment_of(const ComparePatternsCommand& command) {
   return experiment;
 }
 
-/// Shows a page to a person who sits in front of a screen.
-void open_page(const std::string& path) {
-  const bool has_display = std::getenv("DISPLAY") != nullptr || std::getenv("WAYLAND_DISPLAY") != nullptr;
-  if (!has_display || ::isatty(STDOUT_FILENO) == 0) return;
-  posix_spawn_file_actions_t actions;
-  ::posix_spawn_file_actions_init(&actions);
-  for (const int stream : {STDOUT_FILENO, STDERR_FILENO}) {
-    ::posix_spawn_file_actions_addopen(&actions, stream, "/dev/null", O_WRONLY, 0);
-  }
-  std::string program = "xdg-open", argument = path;
-  char* const arguments[] = {program.data(), argument.data(), nullptr};
-  pid_t process = 0;
-  // Without such a program the page stays closed; its name has been printed.
-  ::posix_spawnp(&process, program.c_str(), &actions, nullptr, arguments, environ);
-  ::posix_spawn_file_actions_destroy(&actions);
-}
-
 }  // namespace
 
 void run_compare_patterns(const ComparePatternsCommand& command) {
   for (const std::string& library : command.plugins) load_plugin(library);
   const ordered_json experiment = experiment_of(command);
-  const std::string folder = command.out.empty() ? new_folder("compare-patterns") : command.out;
-  fs::create_directories(folder);
-  const std::string file = (fs::path(folder) / "experiment.json").string(), text = readable_json(experiment);
-  AtomicFileWriter writer(file);
-  writer.write(text.data(), text.size());
-  writer.commit();
-  fmt::print(stderr, "the experiment is in {}; to run it again, changed or not: bough run {}\n", file, file);
+  const std::string name = "compare-patterns";
+  const std::string folder = !command.out.empty() ? command.out : command.resume ? last_folder(name) : new_folder(name);
   RunCommand run;
-  run.file = file;
+  run.file = (fs::path(folder) / "experiment.json").string();
+  run.text = readable_json(experiment);
   run.out = folder;
+  run.resume = command.resume;
   run.device = command.device;
   run.jobs = command.jobs;
   run.dry_run = command.dry_run;

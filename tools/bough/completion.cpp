@@ -30,6 +30,18 @@ std::string pattern_names() {
   return fmt::format("{}", fmt::join(names, " "));
 }
 
+/// A line of a bash case for each pattern: after its name, `bough graph` takes its parameters.
+std::string bash_parameters() {
+  std::string cases;
+  for (const GeneratorDescription& description : generators().list()) {
+    std::vector<std::string> words;
+    for (const Parameter& parameter : description.parameters.parameters()) words.push_back(parameter.name + "=");
+    if (!description.degree.parameter.empty()) words.emplace_back("degree=");
+    cases += fmt::format("    {}) parameters=\"{}\" ;;\n", description.name, fmt::join(words, " "));
+  }
+  return cases;
+}
+
 std::vector<std::string> names_of(const std::vector<OptionHelp>& options) {
   std::vector<std::string> names;
   for (const OptionHelp& option : options) names.insert(names.end(), option.names.begin(), option.names.end());
@@ -54,7 +66,9 @@ std::string bash_offer(Offer offer) {
       // Of a list with commas the last word is completed, and what stands before it stays.
       return "COMPREPLY=($(compgen -P \"${current%\"${current##*,}\"}\" -W \"$patterns\" -- \"${current##*,}\"))";
     case Offer::patterns_and_files:
-      return "COMPREPLY=($(compgen -W \"$patterns\" -- \"$current\") $(compgen -f -- \"$current\"))";
+      return "if [[ $parameters ]]; then compopt -o nospace; COMPREPLY=($(compgen -W \"$parameters\" -- "
+             "\"$current\")); "
+             "else COMPREPLY=($(compgen -W \"$patterns\" -- \"$current\") $(compgen -f -- \"$current\")); fi";
     case Offer::shells:
       return fmt::format("COMPREPLY=($(compgen -W \"{}\" -- \"$current\"))", shells);
   }
@@ -83,13 +97,17 @@ std::string bash_script(const ProgramHelp& program) {
       R"(# bash completion of bough; written by `bough completion bash`
 _bough() {{
   local current=${{COMP_WORDS[COMP_CWORD]}} previous=${{COMP_WORDS[COMP_CWORD - 1]}} command= word
-  local patterns="{patterns}" options="{options}" commands="{commands}"
+  local patterns="{patterns}" options="{options}" commands="{commands}" parameters=
   COMPREPLY=()
   for word in "${{COMP_WORDS[@]:1:COMP_CWORD-1}}"; do
     if [[ " $commands " == *" $word "* ]]; then
       command=$word
       break
     fi
+  done
+  for word in "${{COMP_WORDS[@]:1:COMP_CWORD-1}}"; do
+    case $word in
+{parameters}    esac
   done
   case $command:$previous in
 {values}  esac
@@ -105,7 +123,7 @@ _bough() {{
 }}
 complete -F _bough bough
 )",
-      fmt::arg("patterns", pattern_names()),
+      fmt::arg("patterns", pattern_names()), fmt::arg("parameters", bash_parameters()),
       fmt::arg("options", fmt::format("{}", fmt::join(names_of(program.options), " "))),
       fmt::arg("commands", fmt::format("{}", fmt::join(command_names(program), " "))), fmt::arg("values", values),
       fmt::arg("command_options", options), fmt::arg("arguments", arguments));

@@ -29,10 +29,12 @@ void print_generators() {
     if (!description.summary.empty()) fmt::print(": {}", description.summary);
     if (!description.causal) fmt::print("; not for causal use");
     if (description.origin != "built in") fmt::print(" [{}]", description.origin);
-    fmt::print("\n{}", description.parameters.help());
-    if (!description.degree.parameter.empty()) {
-      fmt::print("  degree  the attention degree to have, instead of {}\n", description.degree.parameter);
+    std::vector<Parameter> parameters = description.parameters.parameters();
+    if (const std::string& solved = description.degree.parameter; !solved.empty()) {
+      parameters.push_back(
+          number_parameter("degree", "the attention degree to have, instead of " + solved, {.minimum = 0}));
     }
+    fmt::print("\n{}", ParameterTable(std::move(parameters)).help());
   }
   fmt::print(
       "\nEvery graph also takes \"length\" (tokens, from 1 to {}) and \"causal\" (default false). The attention degree "

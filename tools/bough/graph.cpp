@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bough/core/errors.h"
+#include "bough/core/json.h"
 #include "bough/graph/draw.h"
 #include "bough/graph/graph_generator.h"
 #include "bough/graph/io.h"
@@ -32,7 +33,6 @@ BuiltGraph build(const GraphRequest& request) {
   built.graph.graph.csr();
   const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
   built.milliseconds = time.count();
-  built.graph.validate();  // a plug-in may have made it without the builder
   return built;
 }
 
@@ -102,6 +102,7 @@ void print_statistics(const BuiltGraph& built, const std::optional<DegreeChoice>
   fmt::print("nodes         {} ({} tokens)\n", number("num_nodes"), number("num_tokens"));
   if (values.contains("num_sources")) fmt::print("sources       {}\n", number("num_sources"));
   fmt::print("edges         {}\n", number("num_edges"));
+  fmt::print("causal        {}\n", built.graph.causal ? "yes" : "no");
   fmt::print("token degree  mean {:.2f}, min {}, max {}\n", degree["mean"].get<double>(),
              degree["min"].get<std::int64_t>(), degree["max"].get<std::int64_t>());
   if (values.contains("head_groups")) {
@@ -171,6 +172,25 @@ std::string title_of(const nlohmann::json& specification, const AttentionGraph& 
                      graph.num_tokens(), graph.num_tokens() == 1 ? "" : "s", graph.causal ? ", causal" : "");
 }
 
+/// An option that says something else than the specification would win without a word.
+void set_option(nlohmann::json& specification, const std::string& key, const nlohmann::json& value) {
+  if (value.is_null()) return;
+  if (const auto given = specification.find(key); given != specification.end() && *given != value) {
+    throw ConfigError("graph", fmt::format("{0} is {1} in the graph, but --{0} says {2}; leave one out", key,
+                                           json_excerpt(*given), value.dump()));
+  }
+  specification[key] = value;
+}
+
+GraphRequest request_for(const nlohmann::json& specification) {
+  try {
+    return read_graph_request(specification);
+  } catch (const ConfigError& error) {
+    if (!std::string_view(error.what()).starts_with("[graph] length is missing")) throw;
+    throw ConfigError(std::string(error.what()) + "; --length N says how many tokens");
+  }
+}
+
 DrawOptions drawing(const GraphCommand& command, const nlohmann::json& specification, const AttentionGraph& graph) {
   const std::string title = title_of(specification, graph);
   if (command.token < 0) return {.title = title};
@@ -191,10 +211,10 @@ void run_graph(const GraphCommand& command) {
   nlohmann::json specification = graph_from_argument(command.specification);
   if (specification.is_object()) {
     set_keys(specification, command.parameters, "graph");
-    if (command.length) specification["length"] = *command.length;
-    if (command.causal) specification["causal"] = true;
+    set_option(specification, "length", command.length ? nlohmann::json(*command.length) : nlohmann::json());
+    set_option(specification, "causal", command.causal ? nlohmann::json(true) : nlohmann::json());
   }
-  const GraphRequest request = read_graph_request(specification);
+  const GraphRequest request = request_for(specification);
   const BuiltGraph built = build(request);
   const bool writes = !command.svg.empty() || !command.html.empty() || !command.npz.empty();
   if (!command.svg.empty() || !command.html.empty()) {

@@ -28,7 +28,13 @@ int parse_and_run(int argument_count, char** arguments) {
     return success;
   }
   if (!given.problem.empty()) return report(usage, given.problem);
-  if (given.threads) set_num_threads(*given.threads);
+  if (given.threads) {
+    try {
+      set_num_threads(*given.threads);
+    } catch (const ConfigError&) {
+      return report(usage, fmt::format("--threads must be a number from 1 to 1024, not {}", *given.threads));
+    }
+  }
   num_threads();  // a BOUGH_THREADS that cannot be understood ends the program here, not in the middle of the work
   if (!given.run) {
     fmt::print(stderr, "{}", program_help());

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <set>
 
 #include "tools/bough/words.h"
 
@@ -42,6 +43,29 @@ std::string shortened(const std::string& name, std::size_t width) {
   return name.substr(0, width - 2 - end) + ".." + name.substr(name.size() - end);
 }
 
+/// How many characters all names begin with.
+std::size_t common_beginning(const std::vector<std::string>& names) {
+  std::size_t common = names.front().size();
+  for (const std::string& name : names) {
+    const auto different = std::ranges::mismatch(name, names.front()).in1;
+    common = std::min(common, static_cast<std::size_t>(different - name.begin()));
+  }
+  return common;
+}
+
+/// Names of runs that are shown together: where the ends are the same, what differs is in the middle and is kept.
+std::vector<std::string> shortened(const std::vector<std::string>& names, std::size_t width) {
+  std::vector<std::string> result;
+  for (const std::string& name : names) result.push_back(shortened(name, width));
+  if (std::set(result.begin(), result.end()).size() == std::set(names.begin(), names.end()).size()) return result;
+  const std::size_t begin = common_beginning(names);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const std::string rest = names[i].substr(begin);
+    result[i] = (begin > 0 ? ".." : "") + rest.substr(0, width - std::min<std::size_t>(width, 2));
+  }
+  return result;
+}
+
 std::string bar(const RunProgress& now, int width) {
   if (width == 0) return "";
   const int filled = static_cast<int>(width * now.step / std::max<std::int64_t>(1, now.steps));
@@ -66,12 +90,15 @@ std::string figures(const RunProgress& now, const std::string& metric, const Det
 
 std::vector<std::string> lines_with(const std::vector<ActiveRun>& runs, const std::string& metric,
                                     const Detail& detail) {
+  std::vector<std::string> names;
+  for (const ActiveRun& run : runs) names.push_back(run.name);
+  names = shortened(names, detail.name_width);
   std::size_t name_width = 0;
-  for (const ActiveRun& run : runs) name_width = std::max(name_width, std::min(run.name.size(), detail.name_width));
+  for (const std::string& name : names) name_width = std::max(name_width, name.size());
   std::vector<std::string> lines;
-  for (const ActiveRun& run : runs) {
-    lines.push_back(fmt::format("{}{:<{}}{}", bar(run.now, detail.bar_width), shortened(run.name, name_width),
-                                name_width, figures(run.now, metric, detail)));
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    lines.push_back(fmt::format("{}{:<{}}{}", bar(runs[i].now, detail.bar_width), names[i], name_width,
+                                figures(runs[i].now, metric, detail)));
   }
   return lines;
 }
@@ -91,7 +118,7 @@ std::vector<std::string> progress_lines(const std::vector<ActiveRun>& runs, cons
 
 RunTotals::RunTotals(const ExperimentPlan& plan) : jobs_(std::max(1, plan.jobs)) {
   for (const RunEstimate& run : plan.runs) {
-    runs_[run.name] = {.estimate = run.seconds, .ended = !run.error.empty()};
+    runs_[run.name] = {.estimate = run.seconds, .ended = !run.error.empty(), .failed = !run.error.empty()};
   }
 }
 
@@ -105,9 +132,10 @@ void RunTotals::note_progress(const std::string& name, const RunProgress& now) {
   }
 }
 
-void RunTotals::note_end(const std::string& name) {
+void RunTotals::note_end(const std::string& name, bool failed) {
   Run& run = runs_[name];
   run.ended = true;
+  run.failed = failed;
   run.under_way = false;
 }
 
@@ -135,10 +163,11 @@ std::string RunTotals::in_words() const {
   const auto count = [&](bool Run::*state) {
     return std::ranges::count_if(runs_, [&](const auto& entry) { return entry.second.*state; });
   };
-  const auto ended = count(&Run::ended), under_way = count(&Run::under_way);
+  const auto ended = count(&Run::ended), under_way = count(&Run::under_way), failed = count(&Run::failed);
   const std::string where = under_way == 1 ? fmt::format("run {} of {}", ended + 1, runs_.size())
-                                           : fmt::format("{} of {} runs done", ended, runs_.size());
-  return fmt::format("{}, {} left in all", where, seconds_in_words(seconds_left()));
+                                           : fmt::format("{} of {} runs done", ended - failed, runs_.size());
+  return fmt::format("{}{}, {} left in all", where, failed > 0 ? fmt::format(", {} failed", failed) : "",
+                     seconds_in_words(seconds_left()));
 }
 
 ProgressDisplay::ProgressDisplay(const ExperimentPlan& plan)
@@ -182,8 +211,8 @@ void ProgressDisplay::show(const std::string& run, const RunProgress& now) {
   draw();
 }
 
-void ProgressDisplay::finish(const std::string& run, const std::string& words) {
-  totals_.note_end(run);
+void ProgressDisplay::finish(const std::string& run, const std::string& words, bool failed) {
+  totals_.note_end(run, failed);
   last_lines_.erase(run);
   if (on_terminal_) {
     erase();

@@ -29,17 +29,17 @@ class RunTotals {
   explicit RunTotals(const ExperimentPlan& plan);
 
   void note_progress(const std::string& run, const RunProgress& now);
-  void note_end(const std::string& run);
+  void note_end(const std::string& run, bool failed = false);
 
   /// Of the runs under way and those to come, as many side by side as the plan says.
   double seconds_left() const;
-  /// "run 3 of 22, 4 min left in all", "2 of 22 runs done, 4 min left in all"; empty for a single run.
+  /// "run 3 of 22, 4 min left in all", "2 of 22 runs done, 1 failed, 4 min left in all"; empty for a single run.
   std::string in_words() const;
 
  private:
   struct Run {
     double estimate = 0;  ///< of the plan
-    bool under_way = false, ended = false;
+    bool under_way = false, ended = false, failed = false;
     double seconds_left = 0, seconds_in_all = 0;  ///< as its own progress says; 0 before the first
   };
   int jobs_;
@@ -58,7 +58,7 @@ class ProgressDisplay {
   /// Cheap enough to be called often: draws only if it is time to.
   void show(const std::string& run, const RunProgress& now);
   /// The run has ended: its line makes room for one that stays.
-  void finish(const std::string& run, const std::string& words);
+  void finish(const std::string& run, const std::string& words, bool failed = false);
 
  private:
   using Clock = std::chrono::steady_clock;

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <map>
 #include <set>
 
 #include "bough/core/errors.h"
 #include "bough/core/json.h"
 #include "bough/graph/plugin.h"
+#include "tasks/runner/live_results.h"
 #include "tools/bough/commands.h"
 #include "tools/bough/result_folder.h"
 #include "tools/report/differences.h"
@@ -17,7 +19,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
+void require_results(const std::string& folder) {
+  if (fs::exists(fs::path(folder) / "results.json")) return;
+  throw IoError("report", fmt::format("'{}' {}; name a folder that bough run has written, such as results/NAME", folder,
+                                      fs::exists(folder) ? "holds no results.json" : "is not there"));
+}
+
 runner::Results results_in(const std::string& folder) {
+  require_results(folder);
   return runner::load_results((fs::path(folder) / "results.json").string());
 }
 
@@ -37,6 +46,17 @@ void tell_missing_pictures(const runner::Results& results) {
   }
 }
 
+/// Runs that count twice would look like more seeds.
+void require_different_folders(const std::vector<std::string>& folders) {
+  std::map<fs::path, std::string> seen;
+  for (const std::string& folder : folders) {
+    const auto [same, added] = seen.emplace(fs::weakly_canonical(folder), folder);
+    if (added) continue;
+    throw ConfigError("compare",
+                      fmt::format("'{}' and '{}' are the same folder; each is named once", same->second, folder));
+  }
+}
+
 void print_and_write(runner::Results results, const std::string& folder) {
   tell_missing_pictures(results);
   report::mark_differences(results);
@@ -49,10 +69,11 @@ void print_and_write(runner::Results results, const std::string& folder) {
 
 }  // namespace
 
-void write_and_print_report(const std::string& folder) { print_and_write(results_in(folder), folder); }
+void write_and_print_report(const std::string& folder) { print_and_write(runner::load_live_results(folder), folder); }
 
 void run_report(const ReportCommand& command) {
   for (const std::string& library : command.plugins) load_plugin(library);
+  require_results(command.folder);
   if (command.note || command.leave_out_times) {
     runner::Results results = results_in(command.folder);
     if (command.note) results.note = *command.note;
@@ -67,6 +88,7 @@ void run_report(const ReportCommand& command) {
 void run_compare(const CompareCommand& command) {
   for (const std::string& library : command.plugins) load_plugin(library);
   require_place_for_comparison(command.out);
+  require_different_folders(command.folders);
   std::vector<runner::Results> all;
   for (const std::string& folder : command.folders) all.push_back(results_in(folder));
   print_and_write(report::combine(std::move(all)), command.out);

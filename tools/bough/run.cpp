@@ -12,11 +12,14 @@
 #include "bough/graph/plugin.h"
 #include "bough/ops/matmul.h"
 #include "bough/tasks/run_experiment.h"
+#include "src/core/files.h"
 #include "tasks/machine.h"
 #include "tasks/recorded_plugins.h"
+#include "tasks/runner/extends.h"
 #include "tasks/runner/json_schema.h"
 #include "tasks/runner/key_reference.h"
 #include "tasks/runner/results.h"
+#include "tasks/runner/sweep_axes.h"
 #include "tasks/runner/worker.h"
 #include "tools/bough/commands.h"
 #include "tools/bough/progress.h"
@@ -63,25 +66,40 @@ void print_plan(const ExperimentPlan& plan) {
   }
 }
 
+/// An experiment that was put together from options becomes a file that can be run again.
+void write_experiment(const RunCommand& command) {
+  if (command.text.empty()) return;
+  if (fs::exists(command.file) && read_json_file(command.file) == parse_json(command.text, "experiment")) return;
+  fs::create_directories(fs::path(command.file).parent_path());
+  AtomicFileWriter writer(command.file);
+  writer.write(command.text.data(), command.text.size());
+  writer.commit();
+  fmt::print(stderr, "the experiment is in {0}; to run it again, changed or not: bough run {0}\n", command.file);
+}
+
 /// Prints the table of a dry run, otherwise how far the runs are.
 class ProgressPrinter : public RunObserver {
  public:
-  ProgressPrinter(std::string folder, bool dry_run) : folder_(std::move(folder)), dry_run_(dry_run) {}
+  /// The remarks are printed before the plan.
+  ProgressPrinter(RunCommand command, std::string remarks)
+      : command_(std::move(command)), remarks_(std::move(remarks)) {}
 
   void on_plan(const ExperimentPlan& plan) override {
     plan_ = plan;
-    if (dry_run_) return print_plan(plan);
+    fmt::print(stderr, "{}", remarks_);
+    if (command_.dry_run) return print_plan(plan);
     const auto can_start = [](const RunEstimate& run) { return run.error.empty(); };
     if (std::ranges::none_of(plan.runs, can_start)) return;
+    write_experiment(command_);
     fmt::print(stderr, "{}: {} run{}, {} side by side, about {}; results go to {}\n", plan.name, plan.runs.size(),
-               plan.runs.size() == 1 ? "" : "s", plan.jobs, seconds_in_words(plan.seconds), folder_);
+               plan.runs.size() == 1 ? "" : "s", plan.jobs, seconds_in_words(plan.seconds), command_.out);
     print_choices(plan, stderr);
   }
 
   void on_progress(const std::string& run, const RunProgress& now) override { display().show(run, now); }
 
   void on_result(const RunOutcome& result, bool was_done_before) override {
-    if (result.status == RunStatus::failed) return display().finish(result.name, "failed: " + result.error);
+    if (result.status == RunStatus::failed) return display().finish(result.name, "failed: " + result.error, true);
     if (result.status == RunStatus::running) {
       return display().finish(result.name, fmt::format("saved after step {}", result.steps));
     }
@@ -99,8 +117,8 @@ class ProgressPrinter : public RunObserver {
   /// Made with the first thing to show, after on_plan.
   ProgressDisplay& display() { return display_ ? *display_ : display_.emplace(plan_); }
 
-  std::string folder_;
-  bool dry_run_;
+  RunCommand command_;
+  std::string remarks_;
   ExperimentPlan plan_;
   std::optional<ProgressDisplay> display_;
 };
@@ -126,15 +144,18 @@ std::string command_line(const RunCommand& given) {
   for (const std::string& library : given.plugins) add("--plugin", library);
   if (given.device != "cpu") add("--device", given.device);
   if (given.tf32) command += " --tf32";
+  if (given.tensorboard) command += " --tensorboard";
   if (given.jobs > 0) add("--jobs", std::to_string(given.jobs));
   return command;
 }
 
+/// JSON text in place of a file.
+bool is_inline(const std::string& argument) { return argument.starts_with('{') || argument.starts_with('['); }
+
 /// Those of --data, then the one with the experiment.
 std::vector<std::string> data_folders(const RunCommand& given) {
   std::vector<std::string> folders = given.data;
-  const bool inline_json = given.file.starts_with('{');
-  const fs::path beside = given.file.empty() || inline_json ? fs::path() : fs::path(given.file).parent_path();
+  const fs::path beside = is_inline(given.file) ? fs::path() : fs::path(given.file).parent_path();
   folders.push_back(beside.empty() ? "." : beside.string());
   return folders;
 }
@@ -146,6 +167,44 @@ void load_recorded_plugins(const std::string& folder) {
   for (const runner::RunResult& run : runner::load_results(path).runs) {
     tasks::load_recorded_plugins(run.config.value("graph", nlohmann::json()), run.plugins);
   }
+}
+
+nlohmann::json given_experiment(const RunCommand& command) {
+  if (!command.text.empty()) return parse_json(command.text, "experiment");
+  return command.file.empty() ? runner::default_experiment() : json_from_argument(command.file, "experiment");
+}
+
+void require_data_folders(const std::vector<std::string>& folders) {
+  for (const std::string& folder : folders) {
+    if (fs::is_directory(folder)) continue;
+    throw ConfigError("--data", fmt::format("'{}' is {}", folder,
+                                            fs::exists(folder) ? "a file; name the folder that it is in"
+                                                               : "not there; it names a folder with data files"));
+  }
+}
+
+/// Whoever mistypes a folder would otherwise begin again without noticing.
+void require_results(const std::string& folder) {
+  if (fs::exists(fs::path(folder) / "results.json")) return;
+  const bool lost = fs::exists(fs::path(folder) / "experiment.json") || fs::exists(fs::path(folder) / "runs");
+  throw ConfigError("--resume", fmt::format("there is nothing to go on with in '{}': {}", folder,
+                                            lost ? "its results.json is gone, without which no run can go on; put it "
+                                                   "back, or start anew with another --out"
+                                            : fs::exists(folder) ? "it holds no results.json of bough run"
+                                                                 : "there is no such folder"));
+}
+
+/// A value that is set is swept no more, which is easily overlooked: one line for each.
+std::string ended_sweeps(const nlohmann::json& experiment, const std::vector<std::string>& overrides) {
+  std::string lines;
+  const nlohmann::json sweep = experiment.is_object() ? experiment.value("sweep", nlohmann::json()) : nlohmann::json();
+  const std::vector<std::string> swept = runner::swept_paths(sweep);
+  for (const std::string& text : overrides) {
+    const std::string path = text.substr(0, text.find('='));
+    if (std::ranges::find(swept, path) == swept.end()) continue;
+    lines += fmt::format("--set {}: {} is not swept any more\n", text, path);
+  }
+  return lines;
 }
 
 void allow_tf32(const RunCommand& given) {
@@ -176,24 +235,30 @@ void run_experiment(RunCommand command) {
     command.file = (fs::path(command.out) / "experiment.json").string();
   }
   allow_tf32(command);
-  const nlohmann::json experiment =
-      command.file.empty() ? runner::default_experiment() : json_from_argument(command.file, "experiment");
+  require_data_folders(command.data);
+  const nlohmann::json experiment = given_experiment(command);
+  const std::string experiment_file = is_inline(command.file) ? "" : command.file;
+  const nlohmann::json whole =
+      runner::with_extended(experiment, {.file = experiment_file, .data_folders = data_folders(command)}).source;
   if (command.out.empty()) {
-    const std::string name = runner::experiment_name(experiment, command.overrides);
+    const std::string name = runner::experiment_name(whole, command.overrides);
     command.out = command.resume ? last_folder(name) : new_folder(name);
   }
+  if (command.resume) require_results(command.out);
   // An experiment that was given again says itself where its plug-ins are now.
-  if (command.resume && !(file_given && experiment.contains("plugins"))) load_recorded_plugins(command.out);
+  if (command.resume && !(file_given && whole.contains("plugins"))) load_recorded_plugins(command.out);
   require_place_for_report(command.out);
 
-  ProgressPrinter printer(command.out, command.dry_run);
+  ProgressPrinter printer(command, ended_sweeps(whole, command.overrides));
   const ExperimentResults results =
       bough::run_experiment(experiment, {.folder = command.out,
                                          .data_folders = data_folders(command),
+                                         .experiment_file = experiment_file,
                                          .overrides = command.overrides,
                                          .plugins = command.plugins,
                                          .device = parse_device(command.device),
                                          .resume = command.resume,
+                                         .tensorboard = command.tensorboard,
                                          .plan_only = command.dry_run,
                                          // A trace sees only its own process.
                                          .jobs = LaunchTrace::active() ? 1 : command.jobs,
@@ -207,10 +272,14 @@ void run_experiment(RunCommand command) {
     }
     return;
   }
-  write_and_print_report(command.out);
+  const auto done = std::ranges::count(results.runs, RunStatus::done, &RunOutcome::status);
+  // Without one there is nothing to show.
+  if (done > 0) write_and_print_report(command.out);
   if (results.interrupted) {
-    throw Error(fmt::format("interrupted; what was done is saved. To go on: {} --out {} --resume",
-                            command_line(command), shell_quoted(command.out)));
+    throw Error(
+        fmt::format("interrupted with {} of {} runs done; what was begun is saved. To go on: {} --out {} "
+                    "--resume",
+                    done, printer.plan().runs.size(), command_line(command), shell_quoted(command.out)));
   }
   if (results.failed > 0) {
     throw Error(fmt::format("{} of {} runs failed; the reasons are in {}", results.failed, printer.plan().runs.size(),

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <sstream>
+#include <set>
 
 #include "bough/core/errors.h"
 #include "bough/core/json.h"
@@ -50,14 +50,16 @@ void write(const ordered_json& value, std::size_t indent, std::size_t used, std:
 }  // namespace
 
 void set_keys(json& object, const std::vector<std::string>& words, const std::string& where) {
+  std::set<std::string> given;
   for (const std::string& word : words) {
     const std::size_t equals = word.find('=');
     if (equals == std::string::npos || equals == 0) {
       throw ConfigError(where, fmt::format("expects parameters like k=4, not '{}'", word));
     }
-    const std::string value = word.substr(equals + 1);
+    const std::string key = word.substr(0, equals), value = word.substr(equals + 1);
+    if (!given.insert(key).second) throw ConfigError(where, fmt::format("{} is given twice", key));
     json parsed = json::parse(value, nullptr, false);
-    object[word.substr(0, equals)] = parsed.is_discarded() ? json(value) : parsed;
+    object[key] = parsed.is_discarded() ? json(value) : parsed;
   }
 }
 
@@ -70,12 +72,25 @@ json graph_from_argument(const std::string& argument) {
   return {{"kind", argument}};
 }
 
+std::vector<std::string> split_outside_brackets(const std::string& text, char separator) {
+  std::vector<std::string> parts(1);
+  int depth = 0;
+  for (const char c : text) {
+    if (c == '[' || c == '{') ++depth;
+    if (c == ']' || c == '}') --depth;
+    if (c == separator && depth <= 0) {
+      parts.emplace_back();
+    } else {
+      parts.back() += c;
+    }
+  }
+  return parts;
+}
+
 json pattern_from_word(const std::string& word) {
-  std::istringstream stream(word);
-  std::string kind, part;
-  std::getline(stream, kind, ':');
-  std::vector<std::string> parameters;
-  while (std::getline(stream, part, ':')) parameters.push_back(part);
+  std::vector<std::string> parameters = split_outside_brackets(word, ':');
+  const std::string kind = parameters.front();
+  parameters.erase(parameters.begin());
   generators().describe(kind);
   json pattern = {{"kind", kind}};
   set_keys(pattern, parameters, kind);

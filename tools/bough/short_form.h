@@ -14,6 +14,9 @@ void set_keys(nlohmann::json& object, const std::vector<std::string>& words, con
 /// if it is none of these.
 nlohmann::json graph_from_argument(const std::string& argument);
 
+/// The parts between separators that stand in no brackets: "pyramid:recent=[2,2],bpt" has two at commas.
+std::vector<std::string> split_outside_brackets(const std::string& text, char separator);
+
 /// A pattern of a list: "sparse_fixed", or with parameters "sparse_fixed:stride=16:c=2".
 nlohmann::json pattern_from_word(const std::string& word);
 

@@ -24,6 +24,9 @@ void collect_leaves(const json& value, const std::string& path, Leaves& leaves) 
   for (const auto& [key, entry] : value.items()) collect_leaves(entry, path.empty() ? key : path + "." + key, leaves);
 }
 
+/// Before the name of a data file: its hash stands for what is in it.
+constexpr const char* content_of = "content of ";
+
 /// What a run was made with, by dotted path, without what reports show anyway and what changes no result.
 Leaves leaves_of(const runner::RunResult& run) {
   json config = runner::completed_config(run.config);
@@ -34,6 +37,7 @@ Leaves leaves_of(const runner::RunResult& run) {
   }
   Leaves leaves;
   collect_leaves(config, "", leaves);
+  for (const runner::DataFile& file : run.inputs.data_files) leaves[content_of + file.name] = file.hash;
   return leaves;
 }
 
@@ -73,11 +77,15 @@ void mark_differences(runner::Results& results) {
       const auto found = leaves.find(path);
       return found == leaves.end() ? json() : found->second;
     };
-    for (const Leaves& leaves : configs) different.insert(value_in(leaves));
+    // Runs that do not read a file, or were made by an earlier version, do not differ in it.
+    const auto concerns = [&](const Leaves& leaves) { return !path.starts_with(content_of) || leaves.contains(path); };
+    for (const Leaves& leaves : configs) {
+      if (concerns(leaves)) different.insert(value_in(leaves));
+    }
     if (different.size() < 2) continue;
     bool hidden = false;
     for (std::size_t i = 0; i < configs.size(); ++i) {
-      if (is_set_by_sweep(results.runs[i], path)) continue;
+      if (is_set_by_sweep(results.runs[i], path) || !concerns(configs[i])) continue;
       results.runs[i].settings[path] = value_in(configs[i]);
       hidden = true;
     }

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <sstream>
 
+#include "tools/report/findings.h"
 #include "tools/report/report.h"
 
 namespace bough::report {
@@ -17,6 +18,11 @@ using nlohmann::ordered_json;
 ordered_json to_json(const Statistic& value) {
   return {{"mean", value.mean}, {"deviation", value.deviation}, {"count", value.count}};
 }
+
+/// Null where no run tells.
+ordered_json known(const Statistic& value) { return value.count > 0 ? to_json(value) : ordered_json(); }
+
+ordered_json to_json(const Interval& interval) { return {interval.low, interval.high}; }
 
 std::string csv_cell(const std::string& text) {
   if (text.find_first_of(",\"\n") == std::string::npos) return text;
@@ -64,6 +70,8 @@ ordered_json to_json(const Point& point, const SeriesStyle& style) {
           {"num_nodes", point.num_nodes},
           {"parameters", point.parameters},
           {"metric", to_json(point.metric)},
+          {"last_metric", known(point.last_metric)},
+          {"best_step", known(point.best_step)},
           {"tokens_per_second", to_json(point.tokens_per_second)},
           {"train_seconds", to_json(point.train_seconds)},
           {"memory_bytes", to_json(point.memory_bytes)},
@@ -95,10 +103,38 @@ ordered_json to_json(const Plot& plot) {
   return entry;
 }
 
+/// Numbers that a comparison has no test for are null.
+ordered_json to_json(const Finding& finding, const Summary& summary) {
+  const Point &one = summary.points[finding.one], &other = summary.points[finding.other];
+  ordered_json entry = {{"text", finding.text},
+                        {"verdict", to_string(finding.verdict)},
+                        {"one", one.name},
+                        {"other", other.name},
+                        {"seeds", {one.metric.count, other.metric.count}}};
+  for (const char* key : {"test", "difference", "interval", "bootstrap_interval", "p", "corrected_p", "seeds_needed"}) {
+    entry[key] = nullptr;
+  }
+  if (finding.seeds_needed) entry["seeds_needed"] = *finding.seeds_needed;
+  if (!finding.test) return entry;
+  const FindingTest& test = *finding.test;
+  entry.update({{"test", to_string(test.pairing)},
+                {"difference", test.t_test.difference},
+                {"interval", to_json(test.t_test.interval)},
+                {"p", test.t_test.p},
+                {"corrected_p", test.corrected_p}});
+  if (test.bootstrap) entry["bootstrap_interval"] = to_json(*test.bootstrap);
+  return entry;
+}
+
 /// What stands beside a run when its point is looked at.
-ordered_json details_of(const runner::RunResult& run) {
+ordered_json details_of(const runner::RunResult& run, const Summary& summary) {
   ordered_json details = runner::to_json(run);
   for (const char* key : {"config", "settings", "graph", "curve"}) details.erase(key);
+  for (const Point& point : summary.points) {
+    const auto place = std::ranges::find(point.runs, run.name);
+    if (place == point.runs.end()) continue;
+    details["times"] = to_string(point.run_times[static_cast<std::size_t>(place - point.runs.begin())]);
+  }
   return details;
 }
 
@@ -119,16 +155,20 @@ void remove_other_plots(const std::filesystem::path& folder, const std::vector<P
 std::string to_csv(const Summary& summary) {
   std::string text = fmt::format(
       "label,pattern,degree,length,{0},{0}_deviation,seeds,edges,nodes,parameters,train_seconds,tokens_per_second,"
-      "peak_memory_bytes,times\n",
+      "peak_memory_bytes,times,best_step,last_{0},last_{0}_deviation\n",
       summary.results.metric.name);
   for (const Point& point : summary.points) {
     const auto time = [&](const Statistic& value) {
       return point.times == Times::left_out ? "" : fmt::format("{}", value.mean);
     };
-    text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", csv_cell(point.label), csv_cell(point.pattern),
-                        point.degree, point.length, point.metric.mean, point.metric.deviation, point.metric.count,
-                        point.num_edges, point.num_nodes, point.parameters, time(point.train_seconds),
-                        time(point.tokens_per_second), point.memory_bytes.mean, to_string(point.times));
+    const auto last = [&](double value) { return point.last_metric.count > 0 ? fmt::format("{}", value) : ""; };
+    text +=
+        fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", csv_cell(point.label),
+                    csv_cell(point.pattern), point.degree, point.length, point.metric.mean, point.metric.deviation,
+                    point.metric.count, point.num_edges, point.num_nodes, point.parameters, time(point.train_seconds),
+                    time(point.tokens_per_second), point.memory_bytes.mean, to_string(point.times),
+                    point.best_step.count > 0 ? fmt::format("{}", point.best_step.mean) : "",
+                    last(point.last_metric.mean), last(point.last_metric.deviation));
   }
   return text;
 }
@@ -159,15 +199,18 @@ ordered_json to_json(const Summary& summary) {
   for (const Plot& plot : plots_of(summary)) file["plots"].push_back(to_json(plot));
   file["findings"] = ordered_json::array();
   for (const Finding& finding : summary.findings) {
-    file["findings"].push_back({{"text", finding.text}, {"ahead", finding.ahead}, {"clear", finding.clear}});
+    file["findings"].push_back(to_json(finding, summary));
   }
   file["findings_left_out"] = summary.findings_left_out;
+  file["comparisons_tested"] = summary.tested;
+  file["findings_method"] = summary.findings_method();
   file["times_remarks"] = summary.times_remarks();
   file["runs"] = ordered_json::array();
   file["curves"] = ordered_json::array();
   for (const runner::RunResult& run : results.runs) {
-    file["runs"].push_back(details_of(run));
+    file["runs"].push_back(details_of(run, summary));
     file["curves"].push_back({{"run", run.name},
+                              {"best_step", run.best_step ? ordered_json(*run.best_step) : ordered_json()},
                               {"status", bough::to_string(run.status)},
                               {"error", run.error},
                               {"points", runner::to_json(run)["curve"]}});

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <bit>
 #include <cctype>
 #include <set>
@@ -8,6 +10,7 @@
 #include "bough/graph/draw.h"
 #include "bough/graph/graph_generator.h"
 #include "src/core/markup.h"
+#include "tools/report/findings.h"
 #include "tools/report/page_assets.h"
 #include "tools/report/report.h"
 
@@ -22,31 +25,110 @@ std::string time_cell(const Point& point, const Statistic& value, int decimals) 
                      with_deviation(value, decimals));
 }
 
-/// The first cell is a button that shows all of a setting.
-std::string rows_of(const Summary& summary) {
-  std::string text;
+std::string cell(const std::string& text) { return fmt::format("<td>{}</td>", escape_xml(text)); }
+
+/// The tested score; below it the step of its checkpoint and the score after the last step, where that is another.
+std::string score_cell(const Point& point, bool has_last) {
+  const std::string score = with_deviation(point.metric, 4);
+  if (!has_last || point.last_metric.count == 0) return cell(score);
+  const std::string step = point.best_step.count > 0 ? fmt::format("step {:.0f}, ", point.best_step.mean) : "";
+  return fmt::format("<td>{}<small>{}last {:.4f}</small></td>", score, step, point.last_metric.mean);
+}
+
+/// The table of all settings. The first cell of a row is a button that shows all of one.
+std::string table_of(const Summary& summary) {
+  const bool has_last = summary.has_last_scores();
+  std::string text = fmt::format(
+      "<thead><tr><th>pattern</th><th>degree</th><th>length</th><th>test {}{}</th><th>seeds</th><th>edges</th>"
+      "<th>nodes</th><th>parameters</th><th>seconds</th><th>tokens/s</th><th>memory MB</th></tr></thead>\n<tbody>\n",
+      escape_xml(summary.results.metric.name), has_last ? "<small>best step, last score</small>" : "");
   for (std::size_t i = 0; i < summary.points.size(); ++i) {
     const Point& point = summary.points[i];
     Statistic megabytes = point.memory_bytes;
     megabytes.mean /= 1e6;
     megabytes.deviation /= 1e6;
     text += fmt::format(
-        "<tr><td><button data-point=\"{}\">{}</button></td><td>{:.2f}</td><td>{}</td><td>{}</td><td>{}</td>"
+        "<tr><td><button data-point=\"{}\">{}</button></td><td>{:.2f}</td><td>{}</td>{}<td>{}</td>"
         "<td>{}</td><td>{}</td><td>{}</td>{}{}<td>{}</td></tr>\n",
-        i, escape_xml(point.label), point.degree, point.length, with_deviation(point.metric, 4), point.metric.count,
+        i, escape_xml(point.label), point.degree, point.length, score_cell(point, has_last), point.metric.count,
         point.num_edges, point.num_nodes, point.parameters, time_cell(point, point.train_seconds, 1),
         time_cell(point, point.tokens_per_second, 0), with_deviation(megabytes, 1));
   }
-  return text;
+  return text + "</tbody>";
+}
+
+/// A pattern as tables of findings name it: a button that shows all of it, and its degree.
+std::string pattern_cell(const Summary& summary, std::size_t index) {
+  const Point& point = summary.points[index];
+  return fmt::format("<td class=\"name\"><button data-point=\"{}\">{}</button><small>degree {:.1f}</small></td>", index,
+                     escape_xml(point.name), point.degree);
+}
+
+/// A sign beside each word: colour alone tells nothing to those who cannot see it.
+std::string verdict_cell(const Finding& finding) {
+  const char* sign = finding.verdict == Verdict::ahead ? "▲" : finding.verdict == Verdict::behind ? "▼" : "?";
+  const char* look = finding.verdict == Verdict::ahead    ? "ahead"
+                     : finding.verdict == Verdict::behind ? "behind"
+                                                          : "open";
+  const std::string needed = describe_seeds_needed(finding);
+  return fmt::format("<td class=\"verdict\"><span class=\"{}\"><span aria-hidden=\"true\">{}</span> {}</span>{}</td>",
+                     look, sign, to_string(finding.verdict),
+                     needed.empty() ? "" : fmt::format("<small>{}</small>", escape_xml(needed)));
+}
+
+/// Difference with its interval, that of resamples if any finding has one, p, corrected p.
+std::string test_cells(const Finding& finding, bool has_bootstrap) {
+  if (!finding.test)
+    return has_bootstrap ? "<td>–</td><td>–</td><td>–</td><td>–</td>" : "<td>–</td><td>–</td><td>–</td>";
+  const FindingTest& test = *finding.test;
+  const TTest& t_test = test.t_test;
+  std::string text =
+      fmt::format("<td class=\"name\">{}<small>{}</small></td>", describe_difference(t_test, t_test.difference),
+                  describe_interval(t_test, t_test.interval));
+  if (has_bootstrap) text += cell(test.bootstrap ? describe_interval(t_test, *test.bootstrap) : "–");
+  return text + cell(describe_p(t_test.p)) + cell(describe_p(test.corrected_p));
 }
 
 std::string findings_of(const Summary& summary) {
-  std::string text;
-  for (const Finding& finding : summary.findings) {
-    text += fmt::format("<li class=\"{}\">{}</li>\n", finding.ahead ? "ahead" : "behind", escape_xml(finding.text));
-  }
   const std::string remark = summary.findings_remark();
-  return remark.empty() ? text : text + fmt::format("<li>{}</li>\n", escape_xml(remark));
+  const std::string last = remark.empty() ? "" : fmt::format("<p>{}</p>\n", escape_xml(remark));
+  if (summary.findings.empty()) return last;
+  const bool has_bootstrap = std::ranges::any_of(
+      summary.findings, [](const Finding& finding) { return finding.test && finding.test->bootstrap; });
+  std::string rows;
+  for (const Finding& finding : summary.findings) {
+    const Point &one = summary.points[finding.one], &other = summary.points[finding.other];
+    const std::string seeds = one.metric.count == other.metric.count
+                                  ? std::to_string(one.metric.count)
+                                  : fmt::format("{} and {}", one.metric.count, other.metric.count);
+    rows += fmt::format("<tr title=\"{}\">{}{}{}{}{}{}{}</tr>\n", escape_xml(finding.text),
+                        pattern_cell(summary, finding.one), verdict_cell(finding), cell(with_deviation(one.metric, 3)),
+                        pattern_cell(summary, finding.other), cell(with_deviation(other.metric, 3)),
+                        test_cells(finding, has_bootstrap), cell(seeds));
+  }
+  return fmt::format(
+      "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Comparisons at about the same degree\">\n"
+      "<table id=\"findings\" "
+      "class=\"findings\"><thead><tr><th>pattern</th><th>is</th><th>score</th><th>against</th><th>score</th>"
+      "<th>difference<small>95% interval</small></th>{}<th>p</th><th>p, corrected</th><th>seeds</th></tr></thead>\n"
+      "<tbody>\n{}</tbody></table></div>\n{}<p class=\"method\">{}</p>\n",
+      has_bootstrap ? "<th>by bootstrap</th>" : "", rows, last,
+      escape_xml(fmt::format("{}", fmt::join(summary.findings_method(), " "))));
+}
+
+/// Names and values; lists and objects in rows of their own.
+std::string machine_rows(const nlohmann::json& machine, const std::string& prefix = "") {
+  std::string text;
+  for (const auto& [key, value] : machine.items()) {
+    const std::string name = prefix + key;
+    if (value.is_object()) {
+      text += machine_rows(value, name + " ");
+    } else {
+      const std::string shown = value.is_string() ? value.get<std::string>() : value.dump();
+      text += fmt::format("<tr><th scope=\"row\">{}</th><td>{}</td></tr>\n", escape_xml(name), escape_xml(shown));
+    }
+  }
+  return text;
 }
 
 std::string unfinished_of(const Summary& summary) {
@@ -159,20 +241,21 @@ std::string to_html(const Summary& summary) {
                     {"@QUALITY_TITLE@", escape_xml(with_capital(quality_title))},
                     {"@QUALITY@", canvas("quality", quality_title + "; the numbers are in the table below")},
                     {"@BOUNDS@", results.bounds.empty() ? "" : "Dashed grey: known bounds."},
-                    {"@METRIC_NAME@", escape_xml(results.metric.name)},
                     {"@DIRECTION@", results.metric.lower_is_better ? "Lower is better." : "Higher is better."},
                     {"@FINDINGS@", findings_of(summary)},
-                    {"@ROWS@", rows_of(summary)},
+                    {"@TABLE@", table_of(summary)},
                     {"@TIMES@", times_of(summary)},
                     {"@UNFINISHED@", unfinished_of(summary)},
                     {"@CURVES@", canvas("curves", "validation scores during training")},
+                    {"@LOSSES@", canvas("losses", "training loss")},
                     {"@POINT_CURVES@", canvas("point-curves", "validation scores of these runs during training")},
+                    {"@POINT_LOSSES@", canvas("point-losses", "training loss of these runs")},
                     {"@PLOTS@", plots_part(summary)},
                     {"@LENGTH@", std::to_string(picture_length(summary))},
                     {"@PICTURES@", pictures_of(summary)},
                     {"@COMMAND@", escape_xml(results.command)},
                     {"@EXPERIMENT@", escape_xml(results.experiment.dump(2))},
-                    {"@HOST@", escape_xml(results.host.dump(2))},
+                    {"@HOST@", results.host.is_object() ? machine_rows(results.host) : ""},
                     {"@DATA@", json_for_script(to_json(summary))},
                     {"@CSS@", std::string(report_page_css)},
                     {"@CHART@", std::string(report_chart_js)},

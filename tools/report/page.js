@@ -3,7 +3,11 @@
 const data = JSON.parse(document.getElementById("data").textContent);
 const shapes = ["circle", "crossRot", "triangle", "rect", "rectRot", "star", "cross", "rectRounded"];
 let shown = 0;  // the point whose details are open
-const curveKey = `valid_${data.metric.name}`;
+const validKey = `valid_${data.metric.name}`;
+const curves = [  // what the plots of training show of each logged step
+  {id: "curves", key: validKey, title: `${data.metric.label}, validation`},
+  {id: "losses", key: "loss", title: "training loss"},
+];
 const pointOfRun = new Map(data.points.flatMap((point, index) => point.runs.map((run) => [run, index])));
 
 const pageColour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -50,7 +54,8 @@ const errorBars = {
 
 function describe(dataset, value) {
   const spread = value.deviation ? ` ± ${value.deviation.toPrecision(2)}` : "";
-  return `${value.label ?? dataset.label}: ${Number(value.y.toPrecision(5))}${spread} at ${Number(value.x.toPrecision(4))}`;
+  const best = value.best ? ", the best" : "";
+  return `${value.label ?? dataset.label}: ${Number(value.y.toPrecision(5))}${spread} at ${Number(value.x.toPrecision(4))}${best}`;
 }
 
 /// Arrow keys walk through the points and say what they are; Enter shows all of one.
@@ -152,30 +157,42 @@ function drawPlot(plot) {
 
 const unfinished = {colour: "#888888", dash: [2, 2], shape: 6, shade: 0};  // runs that failed or go on are no point
 
+/// A ring in the colour of the text around the point of the best step, or the one before it where that was not logged.
+function markBest(set, best, radius) {
+  const at = best == null ? -1 : set.data.findLastIndex((value) => value.x <= best);
+  const choose = (marked, others) => set.data.map((value, index) => index === at ? marked : others);
+  return {...set, radius: choose(Math.max(5, radius), radius), pointBorderWidth: choose(2, 1),
+          pointBorderColor: choose(pageColour("--text"), set.borderColor),
+          data: set.data.map((value, index) => ({...value, best: index === at}))};
+}
+
 /// Of all runs, or of those of one point, in the order of the lines of other plots.
-function drawCurves(id, only) {
+function drawCurves({id, key, title}, only) {
   const sets = data.curves.flatMap((curve) => {
     const index = pointOfRun.get(curve.run), point = data.points[index];
-    const values = curve.points.filter((value) => value[curveKey] != null);
+    const values = curve.points.filter((value) => value[key] != null);
     if (values.length === 0 || (only !== undefined && index !== only)) return [];
     return [{
       label: curve.run,
       group: only === undefined ? point?.name : undefined,
       order: point ? data.kinds.indexOf(point.kind) * data.points.length + index : Infinity,
       ...look(point?.style ?? unfinished),
-      radius: 2,
       borderWidth: 1.5,
-      data: values.map((value) => ({x: value.step, y: value[curveKey], label: curve.run, point: index})),
+      best: curve.best_step,
+      data: values.map((value) => ({x: value.step, y: value[key], label: curve.run, point: index})),
     }];
   });
   sets.sort((a, b) => a.order - b.order).forEach((set) => delete set.order);  // Chart.js would draw by it
   if (only !== undefined) {  // seeds, which share a look elsewhere
     const {style} = data.points[only];
-    sets.forEach((set, index) => Object.assign(set, look({...style, shade: index % 3, shape: (style.shape + 3 * index) % 8}), {radius: 4}));
+    sets.forEach((set, index) => Object.assign(set, look({...style, shade: index % 3, shape: (style.shape + 3 * index) % 8})));
   }
-  draw(id, sets, {title: "step"}, {title: `${data.metric.label}, validation`});
+  const most = Math.max(0, ...sets.map((set) => set.data.length));
+  const radius = most > 40 ? 0 : only === undefined ? 2 : 4;  // points that touch each other hide the line
+  draw(only === undefined ? id : `point-${id}`, sets.map((set) => markBest(set, set.best, radius)), {title: "step"}, {title});
 }
 
+const percent = (share) => share == null ? "" : `${(100 * share).toFixed(1)}%`;
 const short = (value) => value == null ? "" : String(Number(value.toPrecision(5)));
 
 /// Everything that is known of one setting: its runs, their curves, its configuration.
@@ -192,28 +209,31 @@ function showPoint(index) {
   byId("point-name").textContent = point.name;
   byId("point-facts").textContent = `Degree ${short(point.degree)}, ${point.num_edges} edges and ${point.num_nodes} nodes for ` +
     `${point.length} tokens, ${point.parameters} parameters.` + (point.times_remark ? ` Times cannot be compared: ${point.times_remark}.` : "");
-  byId("point-head").replaceChildren(cells("th", ["run", `test ${name}`, `valid ${name}`, "best step", "steps", "seconds", "tokens/s", "memory MB", "waited"]));
+  byId("point-head").replaceChildren(cells("th", ["run", `test ${name}`, `valid ${name}`, "at step", "after the last", "steps", "seconds", "tokens/s", "memory MB", "waited", "others"]));
   byId("point-runs").replaceChildren(...data.runs.filter((run) => point.runs.includes(run.name)).map((run) => cells("td", [
-    run.name, short(run.metrics[name]), short(run.metrics[curveKey]), run.best_step ?? "", run.steps,
-    ...(point.times === "left out" ? ["–", "–"] : [short(run.train_seconds), String(Math.round(run.tokens_per_second))]),
-    short(run.peak_memory_bytes / 1e6), run.waited_share == null ? "" : `${(100 * run.waited_share).toFixed(1)}%`])));
+    run.name, short(run.metrics[name]), short(run.metrics[validKey]), run.best_step ?? "", short(run.last_metrics[name]), run.steps,
+    ...(run.times === "left out" ? ["–", "–"] : [short(run.train_seconds), String(Math.round(run.tokens_per_second))]
+      .map((time) => run.times === "doubtful" ? `${time} *` : time)),
+    short(run.peak_memory_bytes / 1e6), percent(run.waited_share), percent(run.other_share)])));
   byId("point-config").textContent = JSON.stringify(point.config, null, 2);
   const dialog = byId("point");
   if (!dialog.open) dialog.showModal();
   dialog.scrollTop = 0;
   shown = index;
-  Chart.getChart("point-curves")?.destroy();
-  drawCurves("point-curves", index);
+  for (const curve of curves) {
+    Chart.getChart(`point-${curve.id}`)?.destroy();
+    drawCurves(curve, index);
+  }
 }
 
 function drawAll() {
   for (const canvas of document.querySelectorAll("canvas")) Chart.getChart(canvas)?.destroy();
   for (const plot of data.plots) drawPlot(plot);
-  drawCurves("curves");
+  for (const curve of curves) drawCurves(curve);
   if (document.getElementById("point").open) showPoint(shown);
 }
 
-document.querySelector("tbody").addEventListener("click", (event) => {
+document.addEventListener("click", (event) => {
   const button = event.target.closest("[data-point]");
   if (button) showPoint(Number(button.dataset.point));
 });

@@ -54,11 +54,13 @@ std::string name_of(const json& graph) {
   return (name.empty() ? "?" : name) + in_brackets(graph, name_of);
 }
 
-/// What the sweep sets beside graph and seed; the length always.
+/// What the sweep sets beside graph and seed; the length always. What follows from other settings by a zip is left out:
+/// points that differ in a length and its learning rate make one line against the length.
 json settings_of(const runner::RunResult& run) {
   json settings = json::object();
   for (const auto& [path, value] : run.settings.items()) {
-    if (path != "graph" && !path.starts_with("graph.") && path != "train.seed") settings[path] = value;
+    const bool follows = std::ranges::find(run.following, path) != run.following.end();
+    if (path != "graph" && !path.starts_with("graph.") && path != "train.seed" && !follows) settings[path] = value;
   }
   settings[length_path] = run.facts.length;
   return settings;
@@ -73,13 +75,23 @@ std::string other_settings(const json& settings) {
   return text;
 }
 
+/// The machines of a run, each once. How busy they were is told by the time that the run waited for.
+json machines_of(const runner::RunResult& run) {
+  json machines = json::array();
+  for (json machine : run.machines) {
+    if (machine.is_object()) machine.erase("load");
+    if (std::ranges::find(machines, machine) == machines.end()) machines.push_back(std::move(machine));
+  }
+  return machines;
+}
+
 /// Machines on which most runs were timed, the first of several: times of others are not compared with theirs.
 json usual_machines(const runner::Results& results) {
   std::vector<std::pair<json, int>> counts;
   for (const runner::RunResult& run : results.runs) {
     if (run.status != runner::RunStatus::done) continue;
-    const auto known = std::ranges::find(counts, run.machines, &std::pair<json, int>::first);
-    known == counts.end() ? void(counts.emplace_back(run.machines, 1)) : void(++known->second);
+    const auto known = std::ranges::find(counts, machines_of(run), &std::pair<json, int>::first);
+    known == counts.end() ? void(counts.emplace_back(machines_of(run), 1)) : void(++known->second);
   }
   const auto most = std::ranges::max_element(counts, {}, &std::pair<json, int>::second);
   return most == counts.end() ? json::array() : most->first;
@@ -99,19 +111,31 @@ TimesVerdict judge_times(const runner::RunResult& run, const json& usual) {
                         "could have used",
                         100 * busy_share)};
   }
-  if (run.machines.size() > 1) return {Times::doubtful, "they were begun on one machine and resumed on another"};
-  if (run.machines != usual) {
+  if (run.other_share.value_or(0) > other_busy_share) {
+    return {Times::doubtful,
+            fmt::format("the machine was busy, other programs used more than {:.0f}% of it", 100 * other_busy_share)};
+  }
+  const json own = machines_of(run);
+  if (own.size() > 1) {
+    return {Times::doubtful, "they were begun on one machine or with one build and resumed on another"};
+  }
+  if (own != usual) {
     const auto part = [](const json& machines, const char* key) {
       return machines.empty() ? json() : machines.front().value(key, json());
     };
-    const bool only_threads = part(run.machines, "processor") == part(usual, "processor") &&
-                              part(run.machines, "threads") != part(usual, "threads");
-    return {Times::doubtful, only_threads
-                                 ? fmt::format("they had {} threads where most had {}",
-                                               part(run.machines, "threads").dump(), part(usual, "threads").dump())
-                                 : "they ran on another machine or with another build than most"};
+    const bool only_threads =
+        part(own, "processor") == part(usual, "processor") && part(own, "threads") != part(usual, "threads");
+    return {Times::doubtful, only_threads ? fmt::format("they had {} threads where most had {}",
+                                                        part(own, "threads").dump(), part(usual, "threads").dump())
+                                          : "they ran on another machine or with another build than most"};
   }
   return {};
+}
+
+/// The score after the last step; NaN if the run does not tell.
+double last_metric_of(const runner::RunResult& run, const std::string& name) {
+  const json value = run.last_metrics.is_object() ? run.last_metrics.value(name, json()) : json();
+  return value.is_number() ? value.get<double>() : std::nan("");
 }
 
 Point point_of(const Runs& runs, const std::string& metric, const json& usual) {
@@ -135,7 +159,10 @@ Point point_of(const Runs& runs, const std::string& metric, const json& usual) {
   Runs timed;
   for (const runner::RunResult* run : runs) {
     point.runs.push_back(run->name);
-    if (judge_times(*run, usual).times == Times::comparable) timed.push_back(run);
+    point.run_times.push_back(judge_times(*run, usual).times);
+    point.scores.push_back({.seed = run->config.value(json::json_pointer("/train/seed"), json()),
+                            .score = runner::metric_of(*run, metric)});
+    if (point.run_times.back() == Times::comparable) timed.push_back(run);
   }
   if (timed.empty()) {
     timed = runs;
@@ -149,6 +176,11 @@ Point point_of(const Runs& runs, const std::string& metric, const json& usual) {
     return statistic_of(values);
   };
   point.metric = over(runs, [&](const auto& run) { return runner::metric_of(run, metric); });
+  const bool tells_last =
+      std::ranges::all_of(runs, [&](const auto* run) { return std::isfinite(last_metric_of(*run, metric)); });
+  if (tells_last) point.last_metric = over(runs, [&](const auto& run) { return last_metric_of(run, metric); });
+  const bool tells_best = std::ranges::all_of(runs, [](const auto* run) { return run->best_step.has_value(); });
+  if (tells_best) point.best_step = over(runs, [](const auto& run) { return run.best_step.value_or(0); });
   point.memory_bytes = over(runs, [](const auto& run) { return run.peak_memory_bytes; });
   point.tokens_per_second = over(timed, [](const auto& run) { return run.tokens_per_second; });
   point.train_seconds = over(timed, [](const auto& run) { return run.train_seconds; });
@@ -164,16 +196,19 @@ std::string describe_value(const std::string& path, const json& value) {
 
 std::vector<Point> points_of(const runner::Results& results) {
   std::map<std::string, Runs> groups;
+  std::map<std::string, int> without_score;
   for (const runner::RunResult& run : results.runs) {
+    if (run.status == runner::RunStatus::running) continue;
+    const std::string key = without_seed(run.config).dump() + run.settings.value("experiment", "");
     const bool scored = std::isfinite(runner::metric_of(run, results.metric.name));
-    if (run.status != runner::RunStatus::done || !scored) continue;
-    groups[without_seed(run.config).dump() + run.settings.value("experiment", "")].push_back(&run);
+    run.status == runner::RunStatus::done&& scored ? groups[key].push_back(&run) : void(++without_score[key]);
   }
   const json usual = usual_machines(results);
   std::vector<Point> points;
   std::set<std::int64_t> lengths;
   for (const auto& [key, runs] : groups) {
     points.push_back(point_of(runs, results.metric.name, usual));
+    points.back().runs_without_score = without_score[key];
     lengths.insert(points.back().length);
   }
   std::ranges::sort(points, [](const Point& a, const Point& b) {

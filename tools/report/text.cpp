@@ -1,7 +1,9 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
+#include <sstream>
 
 #include "tools/report/report.h"
 
@@ -20,23 +22,48 @@ std::string time_text(const Point& point, const Statistic& value, int decimals) 
   return fmt::format("{:.{}f}{}", value.mean, decimals, point.times == Times::doubtful ? "*" : "");
 }
 
+/// The mean of the best steps and of the scores after the last, in two columns.
+std::string last_text(const Point& point) {
+  const auto cell = [](const Statistic& value, int decimals) {
+    return value.count > 0 ? fmt::format("{:>9.{}f}  ", value.mean, decimals) : fmt::format("{:>9}  ", "-");
+  };
+  return cell(point.best_step, 0) + cell(point.last_metric, 4);
+}
+
+/// In lines of at most this width, each after two blanks.
+std::string wrapped(const std::vector<std::string>& sentences, std::size_t width) {
+  std::string text, line;
+  std::istringstream words(fmt::format("{}", fmt::join(sentences, " ")));
+  for (std::string word; words >> word;) {
+    if (!line.empty() && line.size() + 1 + word.size() > width) {
+      text += "  " + line + "\n";
+      line.clear();
+    }
+    line += (line.empty() ? "" : " ") + word;
+  }
+  return line.empty() ? text : text + "  " + line + "\n";
+}
+
 }  // namespace
 
 std::string table_text(const Summary& summary) {
   std::size_t width = 7;
   for (const Point& point : summary.points) width = std::max(width, point.label.size());
-  std::string text = fmt::format("{:<{}}  {:>8}  {:>17}  {:>6}  {:>9}  {:>9}  {:>9}  {:>9}  {:>10}\n", "pattern", width,
-                                 "degree", "test " + summary.results.metric.name, "seeds", "edges", "length", "seconds",
-                                 "tokens/s", "memory MB");
+  const bool has_last = summary.has_last_scores();
+  std::string text = fmt::format("{:<{}}  {:>8}  {:>17}  {}{:>6}  {:>9}  {:>9}  {:>9}  {:>9}  {:>10}\n", "pattern",
+                                 width, "degree", "test " + summary.results.metric.name,
+                                 has_last ? fmt::format("{:>9}  {:>9}  ", "at step", "last step") : "", "seeds",
+                                 "edges", "length", "seconds", "tokens/s", "memory MB");
   for (const Point& point : summary.points) {
-    text += fmt::format("{:<{}}  {:>8.2f}  {:>17}  {:>6}  {:>9}  {:>9}  {:>9}  {:>9}  {:>10.1f}\n", point.label, width,
-                        point.degree, with_deviation(point.metric, 4), point.metric.count, point.num_edges,
-                        point.length, time_text(point, point.train_seconds, 1),
+    text += fmt::format("{:<{}}  {:>8.2f}  {:>17}  {}{:>6}  {:>9}  {:>9}  {:>9}  {:>9}  {:>10.1f}\n", point.label,
+                        width, point.degree, with_deviation(point.metric, 4), has_last ? last_text(point) : "",
+                        point.metric.count, point.num_edges, point.length, time_text(point, point.train_seconds, 1),
                         time_text(point, point.tokens_per_second, 0), point.memory_bytes.mean / 1e6);
   }
   for (const runner::Bound& bound : summary.results.bounds) {
     text += fmt::format("{:<{}}  {:>8}  {:>17.4f}\n", bound.name, width, "", bound.value);
   }
+  if (has_last) text += "Tested are the checkpoints that were best on the validation data (at step), not the last.\n";
   for (const runner::RunResult& run : summary.results.runs) {
     if (run.status == runner::RunStatus::failed) text += fmt::format("{} failed: {}\n", run.name, run.error);
     if (run.status == runner::RunStatus::running) text += fmt::format("{} is not finished\n", run.name);
@@ -91,7 +118,8 @@ std::string findings_text(const Summary& summary) {
   if (summary.findings.empty()) return remark + "\n";
   std::string text = "At about the same degree:\n";
   for (const Finding& finding : summary.findings) text += "  " + finding.text + "\n";
-  return remark.empty() ? text : text + "  " + remark + "\n";
+  if (!remark.empty()) text += "  " + remark + "\n";
+  return text + "\n" + wrapped(summary.findings_method(), 100);
 }
 
 }  // namespace bough::report

@@ -113,7 +113,8 @@ struct CustomFunction {
       backward;
   std::string_view name = "custom_function";  ///< for error messages
 
-  /// forward(inputs), recorded. AutogradError if it returns an undefined tensor.
+  /// forward(inputs), recorded. AutogradError if it returns an undefined tensor, or if an input requires a gradient and
+  /// there is no backward.
   Tensor apply(const std::vector<Tensor>& inputs) const;
 };
 

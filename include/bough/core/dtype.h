@@ -36,10 +36,15 @@ constexpr DType dtype_of() {
   else if constexpr (std::is_same_v<T, bfloat16>)
     return DType::bfloat16;
   else {
-    static_assert(std::is_same_v<T, bool>, "tensors hold float, double, int32_t, int64_t, bool or bfloat16");
+    static_assert(std::is_same_v<T, bool>,
+                  "tensors hold float, double, std::int32_t, std::int64_t, bool or bfloat16; convert to one of these");
     return DType::boolean;
   }
 }
+
+/// A C++ type that tensors hold. Others stop the compiler with the sentence of dtype_of.
+template <typename T>
+concept TensorElement = (static_cast<void>(dtype_of<T>()), true);
 
 /// Bytes of one element.
 constexpr std::size_t size_of(DType dtype) {

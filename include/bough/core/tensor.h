@@ -25,6 +25,7 @@ struct BackwardOptions;
 ///
 /// Copies of a Tensor share everything. reshape and rows share the storage without copying; all other operations give
 /// new tensors. A default-constructed Tensor is undefined: only defined() and assignment are allowed on it.
+/// Elements are float, double, std::int32_t, std::int64_t, bool or bfloat16; from_vector with others does not compile.
 /// Reading one tensor from several threads is safe; writing needs the caller's care.
 class Tensor {
  public:
@@ -33,9 +34,9 @@ class Tensor {
   /// Uninitialised elements.
   static Tensor empty(const Shape& shape, DType dtype = DType::float32, Device device = Device::cpu());
   /// ShapeError unless the number of values is that of the shape.
-  template <typename T>
+  template <TensorElement T>
   static Tensor from_vector(const std::vector<T>& values, const Shape& shape, Device device = Device::cpu());
-  template <typename T>
+  template <TensorElement T>
   static Tensor from_span(std::span<const T> values, const Shape& shape, Device device = Device::cpu());
 
   bool defined() const { return body_ != nullptr; }  ///< false for a tensor made without arguments
@@ -50,20 +51,21 @@ class Tensor {
 
   /// The first element, on the CPU. TypeError if T is not the element type, DeviceError if the tensor is elsewhere.
   /// Autograd does not see what is written through the pointer.
-  template <typename T>
+  template <TensorElement T>
   T* data();
-  template <typename T>
+  template <TensorElement T>
   const T* data() const;
-  template <typename T>
+  template <TensorElement T>
   std::span<T> span();
-  template <typename T>
+  template <TensorElement T>
   std::span<const T> span() const;
 
-  /// The only element, converted to T. ShapeError unless there is exactly one.
-  template <typename T>
+  /// The only element, converted to T. ShapeError unless there is exactly one, TypeError for a NaN, an infinity or a
+  /// number that an integer T cannot hold.
+  template <TensorElement T>
   T item() const;
-  /// All elements in row-major order, converted to T.
-  template <typename T>
+  /// All elements in row-major order, converted to T; TypeError as for item.
+  template <TensorElement T>
   std::vector<T> to_vector() const;
 
   /// The same elements under another shape, without copying; one extent may be -1. Gradient: reshaped back.
@@ -91,7 +93,8 @@ class Tensor {
   /// Only for leaves (tensors no operation made) of floating type; AutogradError otherwise.
   Tensor& set_requires_grad(bool value);
   bool is_leaf() const;
-  /// The accumulated gradient; undefined before the first backward. A row-sparse gradient is made dense on first call.
+  /// The accumulated gradient; undefined before the first backward, and using it then is an AutogradError that says so.
+  /// A row-sparse gradient is made dense on first call.
   Tensor grad() const;
   /// The gradient as rows, if every contribution so far came from embedding look-ups with sparse gradients.
   std::optional<RowGradient> row_grad() const;

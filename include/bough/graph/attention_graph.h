@@ -88,6 +88,10 @@ struct AttentionGraph {
   /// graph no edge from a node that covers a later token than its destination does. O(nodes + edges). What
   /// AttentionGraphBuilder builds has passed.
   void validate() const;
+
+  /// The same without a look at the edges, whose order, repeats and causality are then not known: enough for what
+  /// follows from one array into another. O(nodes).
+  void validate_nodes() const;
 };
 
 /// What a layer has to know beside AttentionGraph::graph to attend as the pattern means it.

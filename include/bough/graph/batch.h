@@ -21,9 +21,9 @@ inline Graph batch(std::initializer_list<Graph> graphs) { return batch(std::span
 /// Attention graphs side by side, of any origin: one sequence for each of theirs, in order, with its own root and
 /// read-out; positions (AttentionGraph::covers) count through the batch. build_batch does the same with the graphs of a
 /// generator. A handful of allocations whatever the number of graphs. O(nodes + edges).
-/// GraphError without graphs, for too many nodes or edges, or unless all are alike in being causal and bipartite, in
-/// the number of head groups and stages, in the soft span, and call a relation by the same name (an empty one fits
-/// all).
+/// GraphError as validate_nodes() of each, without graphs, for too many nodes or edges, or unless all are alike in
+/// being causal and bipartite, in the number of head groups and stages, in the soft span, and call a relation by the
+/// same name (an empty one fits all).
 AttentionGraph batch(std::span<const AttentionGraph> graphs);
 /// The same of a list. A template, so that batch({}) is the empty Graph.
 template <std::same_as<AttentionGraph> Each>

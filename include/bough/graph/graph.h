@@ -120,7 +120,8 @@ class Graph {
   /// No nodes, no edges.
   Graph();
 
-  /// Vectors and IdBuffers that are moved in are not copied. O(E).
+  /// Vectors, spans and tensors of int32 or int64; vectors of int32 and IdBuffers that are moved in are not copied.
+  /// O(E).
   static Graph from_edges(IdArray src, IdArray dst, EdgeListOptions options = {});
   static Graph bipartite(IdArray src, IdArray dst, BipartiteOptions options = {});
   /// Rows are sources (csr) or destinations (csc), indices the other ends, in any order inside a row. Offsets start at
@@ -151,7 +152,10 @@ class Graph {
   /// The same edges the other way round; shares everything, formats included. O(1).
   Graph reverse() const;
 
-  /// Number of in-edges of each destination, of out-edges of each source.
+  /// Number of in-edges of each destination, of out-edges of each source. As a column to divide rows by:
+  ///
+  ///     const Tensor degrees = Tensor::from_vector(graph.in_degrees(), {graph.num_dst(), 1});
+  ///     const Tensor means = sums / cast(degrees, DType::float32);
   std::vector<std::int64_t> in_degrees() const;
   std::vector<std::int64_t> out_degrees() const;
 

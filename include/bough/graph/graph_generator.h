@@ -40,9 +40,10 @@ class GraphGenerator {
  public:
   virtual ~GraphGenerator() = default;
 
-  /// GraphError if the length is out of range or the graph would be too large, ConfigError if the pattern has no causal
-  /// form.
-  /// AttentionGraphBuilder does nearly all of the work.
+  /// A graph of options.length tokens, causal if that is asked for: AttentionGraphBuilder(options) does nearly all of
+  /// the work and makes sure of both. GraphError if the length is out of range or the graph would be too large,
+  /// ConfigError if parameters and options do not fit each other. Generators from a registry check what this returns,
+  /// see build_checked; what it throws leaves them as an Error that names the pattern.
   virtual AttentionGraph build(const BuildOptions& options) const = 0;
 
   /// Mean number of in-edges of token nodes that the graph has. The search for a wanted degree asks for it again and
@@ -50,10 +51,12 @@ class GraphGenerator {
   virtual double attention_degree(const BuildOptions& options) const;
 
   /// Size of the relation table that serves every sequence of up to max_length tokens. Never falls when max_length
-  /// grows, and a relation has the same id for every length: graph.num_edge_types() = num_relations(length).
+  /// grows, and a relation has the same id for every length: graph.num_edge_types() <= num_relations(length).
   virtual std::int64_t num_relations(std::int64_t max_length) const = 0;
 
-  /// False if build refuses causal = true.
+  /// False if it depends on the parameters whether there is a causal form, and with these there is none. A generator
+  /// from a registry answers false too if its description says so (GeneratorDescription::causal), and then refuses
+  /// causal = true with a ConfigError; build need not look.
   virtual bool supports_causal() const { return true; }
 
   /// The only length that build takes, for patterns that have one.
@@ -83,9 +86,9 @@ struct GeneratorDescription {
   std::string name;                 ///< the "kind" in JSON
   std::string summary;              ///< one line
   ParameterTable parameters = {};   ///< what it takes
-  bool causal = true;               ///< has a causal form
+  bool causal = true;               ///< has a causal form; false is enough, supports_causal need not say it again
   DegreeRule degree = {};           ///< not for patterns that have a parameter of their own called "degree"
-  std::string origin = "built in";  ///< set by the registry: a plug-in's path
+  std::string origin = "built in";  ///< set by the registry: "built in", "this program", or a plug-in's path
 };
 
 /// The version of GraphGenerator, GeneratorRegistry, AttentionGraph and AttentionGraphBuilder as compiled code sees
@@ -101,7 +104,9 @@ class GeneratorRegistry {
   GeneratorRegistry& operator=(const GeneratorRegistry& other);
   ~GeneratorRegistry();
 
-  /// Adds a generator that reads its JSON itself. ConfigError if the name is taken.
+  /// Adds a generator that reads its JSON itself. ConfigError if the name is taken or has other characters than
+  /// letters, digits, '_', '-' and '.'; below also if a parameter is called kind, length or causal, which every graph
+  /// has.
   template <int version = generator_interface_version>
   void add(std::string name, GeneratorFactory factory) {
     require_interface(version);
@@ -130,8 +135,9 @@ class GeneratorRegistry {
   }
 
   /// Makes a generator. ConfigError if the name is unknown (names the nearest and lists all) or the parameters are
-  /// wrong. The parameters may contain "kind" if it is the same name. They may not ask for a "degree", which needs a
-  /// length: see choose_degree.
+  /// wrong; what else the factory throws becomes a ConfigError that names the pattern. The generator checks each graph
+  /// that it builds, see build_checked. The parameters may contain "kind" if it is the same name. They may not ask for
+  /// a "degree", which needs a length: see choose_degree.
   std::unique_ptr<GraphGenerator> make(const std::string& name, const nlohmann::json& parameters) const;
 
   /// Makes a generator from a specification, {"kind": "bpt", "k": 4}, or from a name alone, "bpt".
@@ -193,6 +199,12 @@ inline constexpr double same_degree = 1.25;
 std::optional<DegreeChoice> choose_degree(nlohmann::json& specification, const BuildOptions& options,
                                           const GeneratorRegistry& registry = generators());
 
+/// Builds a graph and checks it: validate(), as many tokens as asked for, causal if that was asked for, and no more
+/// relations than num_relations(length). GraphError if the generator breaks one of these rules or throws something that
+/// is no Error; ConfigError if there is no causal form. Generators from a registry do it by themselves; this is for
+/// those of a program's own. The check reads each edge once, in parallel.
+AttentionGraph build_checked(const GraphGenerator& generator, const BuildOptions& options);
+
 /// A graph specification as `bough graph` takes it: a generator, and what to build.
 struct GraphRequest {
   std::unique_ptr<GraphGenerator> generator;  ///< the pattern
@@ -200,7 +212,7 @@ struct GraphRequest {
   std::optional<DegreeChoice> choice = {};    ///< for a "degree" in the specification
 
   /// The graph.
-  AttentionGraph build() const { return generator->build(options); }
+  AttentionGraph build() const { return build_checked(*generator, options); }
 };
 
 /// Reads {"kind": ..., parameters or "degree", "length": ..., "causal": ...}; "length" is required unless the

@@ -11,6 +11,8 @@
 
 namespace bough {
 
+class Tensor;
+
 /// Room for `size` ids, not initialised: for code that writes every entry itself, possibly from several threads.
 class IdBuffer {
  public:
@@ -34,8 +36,8 @@ class IdBuffer {
 /// An immutable array of int32 ids whose copies share the elements.
 ///
 /// Whatever holds ids converts to it: a vector or IdBuffer that is moved in is adopted without copying, anything else
-/// (vectors by reference, spans, arrays) is copied once. int64 ids are narrowed; GraphError names the first one that
-/// does not fit.
+/// (vectors by reference, spans, arrays, tensors) is copied once. int64 ids are narrowed; GraphError names the first
+/// one that does not fit.
 class IdArray {
  public:
   /// For algorithms of the standard library.
@@ -54,6 +56,8 @@ class IdArray {
            (std::same_as<std::ranges::range_value_t<Range>, std::int32_t> ||
             std::same_as<std::ranges::range_value_t<Range>, std::int64_t>)) IdArray(const Range& ids)
       : IdArray(std::span<const std::ranges::range_value_t<Range>>(ids)) {}
+  /// From any device. ShapeError unless it has one axis, TypeError unless it holds int32 or int64.
+  IdArray(const Tensor& ids);
 
   /// The ids, as in a container of the standard library.
   std::int64_t size() const { return static_cast<std::int64_t>(values_.size()); }

@@ -16,7 +16,8 @@ namespace bough {
 ///   edge_offsets with graph_offsets, or with src_offsets and dst_offsets. Or a matrix as scipy.sparse.save_npz writes
 ///   it (coo, csr or csc): an entry in row i and column j is an edge from i to j, square matrices are not bipartite.
 ///   Further arrays may stand beside the graph, and are not read: load_graph_with_tensors gives them. A name that is
-///   nearly that of an array of the graph which is not there, as edge_type, is taken for a slip and an IoError;
+///   one letter, or capital letters, away from an array of the graph which is not there, as edge_type, is taken for a
+///   slip and an IoError;
 /// - an edge list: a line "source destination" or "source destination type" for each edge, separated by spaces, tabs
 ///   or commas; empty lines and those that start with # or % are passed over. Counts are the largest id + 1 unless the
 ///   file starts with a line such as "# bough edge list num_nodes=5 num_edges=7 num_edge_types=2"
@@ -34,7 +35,13 @@ Graph load_graph(const std::string& path);
 void save_graph(const std::string& path, const Graph& graph);
 
 /// Tensors by name: features, labels, masks.
-using NamedTensors = std::map<std::string, Tensor>;
+class NamedTensors : public std::map<std::string, Tensor> {
+ public:
+  using std::map<std::string, Tensor>::map;
+  /// The tensor of that name; IndexError with the names there are, and the nearest, if there is none.
+  const Tensor& at(const std::string& name) const;
+  Tensor& at(const std::string& name);
+};
 
 /// All arrays of a NumPy .npz file, on the CPU. Types are kept; int8, int16 and their unsigned kinds become int32, and
 /// uint32 int64. IoError, naming the array, for types that tensors lack (float16, complex, text, objects), big-endian
@@ -55,9 +62,10 @@ struct GraphWithTensors {
   NamedTensors tensors;  ///< what stands beside it
 };
 
-/// A graph and the tensors beside it, in one .npz file. Saving refuses names that mean an array of the graph, or nearly
-/// (IoError). Loading gives load_graph(path) and all arrays that are not part of it, as load_npz does; of a scipy
-/// matrix the values are the tensor "data", one for each edge. Files of other kinds have no tensors.
+/// A graph and the tensors beside it, in one .npz file. Saving refuses names that mean an array of the graph, and
+/// those that load_graph takes for slips (IoError). Loading gives load_graph(path) and all arrays that are not part of
+/// it, as load_npz does; of a scipy matrix the values are the tensor "data", one for each edge. Files of other kinds
+/// have no tensors.
 ///
 ///     save_npz("cora.npz", graph, {{"features", x}, {"labels", y}});
 ///     const auto [graph, tensors] = load_graph_with_tensors("cora.npz");

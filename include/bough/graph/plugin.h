@@ -16,9 +16,9 @@ namespace bough {
 /// directory, then where the system keeps libraries. Loading a library again does nothing. It stays loaded until the
 /// process ends.
 ///
-/// IoError if there is no such file. ConfigError if it is not a library for this machine, lacks the entry, was built
-/// against another version of the interface, throws, registers nothing, or uses a name that is taken. The registry is
-/// then as it was.
+/// ConfigError if there is no such file, if it is empty, cut short or no library for this machine, lacks the entry, was
+/// built against another version of the interface, throws, registers nothing, or uses a name that is taken or not
+/// allowed. The registry is then as it was.
 void load_plugin(const std::filesystem::path& library, GeneratorRegistry& registry = generators());
 
 }  // namespace bough

@@ -16,7 +16,7 @@ struct TokenDistances {
 
 /// Shortest paths from tokens to tokens along edges. Starts at 256 tokens at a time until all are done or about `work`
 /// edges have been followed, well under a second by default; the result depends on the graph and on work only. Memory:
-/// 100 bytes a node.
+/// 100 bytes a node. GraphError as graph.validate_nodes(), here and below.
 TokenDistances token_distances(const AttentionGraph& graph, std::int64_t work = 150'000'000);
 
 /// How many nodes a token attends to.

@@ -115,6 +115,12 @@ class MessageFunction {
   MessageFunction(fn::Message message) : function_(std::move(message)) {}
   template <mp::BatchFunction<EdgeBatch> F>
   MessageFunction(F function) : function_(mp::fields_of<EdgeBatch>(std::move(function))) {}
+  /// Anything else stops the compiler.
+  template <typename F>
+  requires(std::is_class_v<F> && !mp::BatchFunction<F, EdgeBatch>) MessageFunction(F /*function*/) {
+    static_assert(mp::BatchFunction<F, EdgeBatch>,
+                  "a message function takes a const EdgeBatch& and returns a Tensor or Fields");
+  }
 
   /// The built-in; null for a callable.
   const fn::Message* built_in() const { return std::get_if<fn::Message>(&function_); }
@@ -133,6 +139,12 @@ class ReduceFunction {
   ReduceFunction(fn::Reduce reduce) : function_(std::move(reduce)) {}
   template <mp::BatchFunction<Mailbox> F>
   ReduceFunction(F function) : function_(mp::fields_of<Mailbox>(std::move(function))) {}
+  /// Anything else stops the compiler.
+  template <typename F>
+  requires(std::is_class_v<F> && !mp::BatchFunction<F, Mailbox>) ReduceFunction(F /*function*/) {
+    static_assert(mp::BatchFunction<F, Mailbox>,
+                  "a reduce function takes a const Mailbox& and returns a Tensor or Fields");
+  }
 
   /// The built-in; null for a callable.
   const fn::Reduce* built_in() const { return std::get_if<fn::Reduce>(&function_); }
@@ -150,6 +162,12 @@ class NodeFunction {
   /// A callable.
   template <mp::BatchFunction<NodeBatch> F>
   NodeFunction(F function) : function_(mp::fields_of<NodeBatch>(std::move(function))) {}
+  /// Anything else stops the compiler.
+  template <typename F>
+  requires(std::is_class_v<F> && !mp::BatchFunction<F, NodeBatch>) NodeFunction(F /*function*/) {
+    static_assert(mp::BatchFunction<F, NodeBatch>,
+                  "a node function takes a const NodeBatch& and returns a Tensor or Fields");
+  }
 
   /// Whether there is one.
   explicit operator bool() const { return function_ != nullptr; }

@@ -24,6 +24,12 @@ namespace bough {
 /// another row shape or type, starts from zeros. A node that receives nothing gets zeros. Nodes and edges are chosen by
 /// number, each at most once; GraphError for one that is not there or listed twice. `out` names the result of a
 /// function that returns a single tensor; functions that return Fields, and built-ins, name their results themselves.
+/// Between the two, the message of a function that returns a single tensor is called "m":
+///
+///     frame.update_all([](const EdgeBatch& e) { return relu(e.src("h") - e.dst("h")); }, fn::max("m", "out"));
+///     frame.update_all([](const EdgeBatch& e) { return Fields{{"score", e.edge("s")}, {"value", e.src("h")}}; },
+///                      [](const Mailbox& m) { return sum(softmax(m.messages("score"), 1) * m.messages("value"), 1); },
+///                      "out");
 ///
 /// Copies share the tensors, not the table of features. A Frame is for one thread at a time.
 class Frame {

@@ -31,14 +31,16 @@ struct CheckpointParts {
   Optimizer* optimizer = nullptr;        ///< its state
   ParameterAverage* average = nullptr;   ///< its state
   RandomGenerator* generator = nullptr;  ///< where its streams stand
+  /// Tensors of the program's own, e.g. what a training run remembers. Written as they are; filled on loading.
+  Module::NamedTensors* own = nullptr;
   /// Free text, e.g. the configuration as JSON, the step, the position in the data. Written as it is; filled on
   /// loading.
   std::map<std::string, std::string>* metadata = nullptr;
 };
 
 /// The model's parameters and buffers under their own names; the optimiser's state as "optimizer:<name>", that of the
-/// average as "average:<name>". A checksum of every tensor and of the metadata stands in the metadata, under
-/// "bough:checksums".
+/// average as "average:<name>", tensors of the program's own as "own:<name>". A checksum of every tensor and of the
+/// metadata stands in the metadata, under "bough:checksums".
 void save_checkpoint(const std::string& path, const Module& module, const CheckpointParts& parts = {});
 
 /// Everything is read and checked before the model or any of the parts is touched. IoError for a damaged

@@ -17,7 +17,7 @@ namespace bough::nn {
 struct GraphTransformerLayerOptions {
   std::int64_t dim = 0;            ///< width of the nodes
   std::int64_t heads = 1;          ///< divides dim
-  std::int64_t feed_forward = 0;   ///< width of the hidden layer
+  std::int64_t feed_forward = 0;   ///< width of the hidden layer; 0 = four times dim
   std::int64_t num_relations = 0;  ///< as in GraphSelfAttentionOptions; for_graph sets it
   bool ignore_relations = false;   ///< as in GraphSelfAttentionOptions
   /// Normalise what goes into each part instead of each sum. Off, as the paper and torch have it; experiments in JSON
@@ -126,15 +126,13 @@ class GraphTransformer : public Module {
   /// Mean over the layers of GraphSelfAttention::span_penalty.
   Tensor span_penalty() const;
 
-  /// As given; the number of layers; a layer, of several stages one of them.
+  /// As given; the number of layers; a layer, of several stages one of them (IndexError if it is not there).
   const GraphTransformerOptions& options() const { return options_; }
   std::int64_t num_layers() const { return options_.layers; }
   const GraphTransformerLayer& layer(std::int64_t index, std::int64_t stage = 0) const {
-    return *layers_.at(static_cast<std::size_t>(index * options_.stages + stage));
+    return *layers_[place_of(index, stage)];
   }
-  GraphTransformerLayer& layer(std::int64_t index, std::int64_t stage = 0) {
-    return *layers_.at(static_cast<std::size_t>(index * options_.stages + stage));
-  }
+  GraphTransformerLayer& layer(std::int64_t index, std::int64_t stage = 0) { return *layers_[place_of(index, stage)]; }
   /// What follows the last layer: the normalisation that pre_norm needs, else nothing. For code that runs the
   /// layers itself.
   Tensor finish(const Tensor& h) const { return final_norm_ == nullptr ? h : final_norm_->forward(h); }
@@ -143,6 +141,7 @@ class GraphTransformer : public Module {
 
  private:
   void require_fit(const LayerSchedule& schedule, const Tensor& tokens) const;
+  std::size_t place_of(std::int64_t layer, std::int64_t stage) const;
 
   GraphTransformerOptions options_;
   std::vector<std::unique_ptr<GraphTransformerLayer>> layers_;  ///< by layer, then stage

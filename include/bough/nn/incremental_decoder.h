@@ -17,8 +17,11 @@ namespace bough::nn {
 class IncrementalDecoder {
  public:
   /// The graph is that of the longest sequence: causal, of one sequence, neither bipartite nor with stages or nodes
-  /// that are never updated; ConfigError otherwise, and if its soft span is not that of the model. The model must
-  /// outlive the decoder and is used as it is: without dropout only in its evaluation mode. O(nodes).
+  /// that are never updated; ConfigError otherwise, and if its soft span is not that of the model, it has more
+  /// relations than the model has keys for, or groups that the heads cannot be shared out over; GraphError as
+  /// graph.validate(). A model does not know for which pattern it was trained: the graph of another one with as few
+  /// relations gives other rows. The model must outlive the decoder and is used as it is: without dropout only in its
+  /// evaluation mode. O(nodes).
   IncrementalDecoder(const GraphTransformer& model, AttentionGraph graph);
 
   /// The input of the next token [1, dim] -> what the model makes of it [1, dim], without gradient. IndexError once

@@ -51,9 +51,9 @@ struct LayerScheduleOptions {
   std::optional<std::int64_t> memory = {};
 };
 
-/// ConfigError if the numbers make no sense; GraphError for bipartite graphs whose updated nodes are not just the
-/// tokens, in order. O(layers (nodes + edges)), less where layers need the same nodes: make it once a graph and keep
-/// it.
+/// ConfigError if the numbers make no sense; GraphError as graph.validate_nodes(), and for bipartite graphs whose
+/// updated nodes are not just the tokens, in order. O(layers (nodes + edges)), less where layers need the same nodes:
+/// make it once a graph and keep it.
 LayerSchedule make_layer_schedule(const AttentionGraph& graph, const LayerScheduleOptions& options);
 
 }  // namespace bough::nn

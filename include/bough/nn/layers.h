@@ -122,28 +122,4 @@ class FeedForward : public Module {
   Dropout dropout_;
 };
 
-/// sin and cos of position / 10000^(2i/dim), [length, dim].
-Tensor sinusoidal_positions(std::int64_t length, std::int64_t dim);
-
-/// Options of LearnedPositions.
-struct LearnedPositionsOptions {
-  std::int64_t max_length = 0;       ///< positions there are
-  std::int64_t dim = 0;              ///< width of each
-  double standard_deviation = 0.02;  ///< of the first values
-};
-
-/// A trained vector for each position of a sequence. Where a pattern's relations encode the distance (BPT), none are
-/// needed.
-class LearnedPositions : public Module {
- public:
-  /// Makes the table.
-  explicit LearnedPositions(const LearnedPositionsOptions& options);
-  /// Positions 0 .. length-1: [length, dim], without copying. ConfigError for more than max_length.
-  Tensor forward(std::int64_t length) const;
-  /// The positions of rows in any order, as in a batch of several sequences: index tensor [...] -> [..., dim].
-  Tensor forward(const Tensor& positions) const;
-
-  Tensor weight;  ///< [max_length, dim]
-};
-
 }  // namespace bough::nn

@@ -27,9 +27,12 @@ Tensor binary_cross_entropy(const Tensor& logits, const Tensor& targets, const B
 enum class Fade {
   linear,      ///< all together, in a straight line
   one_by_one,  ///< the lowest first: layer i of n, counted from 1, keeps its weight up to i / n of the fading time
+  /// As the authors of BP-Transformer have it: the loss is the mean over the layers that take part; when a share p of
+  /// all steps has passed, those are the layers i > n p of n, counted from 1. `weight` and `until` do not count.
+  mean_by_layer,
 };
 
-/// Options of AuxiliaryLoss.
+/// Options of AuxiliaryLosses.
 struct AuxiliaryLossOptions {
   std::int64_t layers = 1;   ///< of the model, with the last one, whose loss is the main one
   std::int64_t steps = 1;    ///< of the training
@@ -42,6 +45,7 @@ struct AuxiliaryLossOptions {
 /// their weight falls to zero.
 ///
 ///   const AuxiliaryLosses auxiliary({.layers = 12, .steps = 100'000});
+///   Tensor total = loss_of(last) * auxiliary.main_weight(step);
 ///   model.forward(schedule, tokens, {.after_layer = [&](std::int64_t layer, const Tensor& readout) {
 ///     if (auxiliary.weight(layer, step) > 0) total = total + loss_of(readout) * auxiliary.weight(layer, step);
 ///   }});
@@ -52,10 +56,15 @@ class AuxiliaryLosses {
 
   /// Of layer 0 .. layers-1 at a step; steps count from 1. The last layer's is 0: the main loss is not among them.
   double weight(std::int64_t layer, std::int64_t step) const;
-  /// Whether any layer still has a weight.
-  bool active(std::int64_t step) const;
-  /// main + the sum of weight times loss, of one loss for each layer below the last; those of weight 0 may be
-  /// undefined, and are not looked at.
+  /// Of the main loss: 1, or its share in a mean.
+  double main_weight(std::int64_t step) const;
+  /// The lowest layer whose loss counts, counted from 0; layers above it count too. Once all have faded it is the last
+  /// one.
+  std::int64_t first_layer(std::int64_t step) const;
+  /// Whether any layer below the last still has a weight.
+  bool active(std::int64_t step) const { return first_layer(step) < options_.layers - 1; }
+  /// main_weight * main + the sum of weight times loss, of one loss for each layer below the last; those of weight 0
+  /// may be undefined, and are not looked at.
   Tensor total(const Tensor& main, const std::vector<Tensor>& losses, std::int64_t step) const;
 
  private:

@@ -10,10 +10,11 @@
 
 namespace bough::nn {
 
-/// A part of a model: named parameters (trained), named buffers (kept, not trained) and parts of its own.
+/// A part of a model: named parameters (trained), named buffers (kept, not trained), constants (neither) and parts of
+/// its own.
 ///
-/// A module lists its members once, in its constructor, with add_parameter, add_buffer and add_module; the members stay
-/// ordinary members. It therefore stays where it was made: neither copied nor moved.
+/// A module lists its members once, in its constructor, with add_parameter, add_buffer, add_constant and add_module;
+/// the members stay ordinary members. It therefore stays where it was made: neither copied nor moved.
 class Module {
  public:
   /// Tensors with their names.
@@ -36,7 +37,7 @@ class Module {
   void eval() { train(false); }
   bool is_training() const { return training_; }
 
-  /// Moves parameters and buffers; gradients are dropped. Handles taken before keep the old tensors.
+  /// Moves parameters, buffers and constants; gradients are dropped. Handles taken before keep the old tensors.
   void to(Device device);
   void clear_grad();
 
@@ -52,13 +53,18 @@ class Module {
   /// The tensor becomes a leaf that requires a gradient. Names hold letters, digits and '_', and are unique.
   void add_parameter(const std::string& name, Tensor& parameter);
   void add_buffer(const std::string& name, Tensor& buffer);
+  /// A tensor that follows from the options: it moves with the module and is no part of its state.
+  void add_constant(Tensor& constant);
   void add_module(const std::string& name, Module& part);
 
  private:
   template <typename Visit>
   void visit_tensors(const std::string& prefix, bool buffers, const Visit& visit) const;
+  template <typename Visit>
+  void visit_constants(const Visit& visit) const;
 
   std::vector<std::pair<std::string, Tensor*>> parameters_, buffers_;
+  std::vector<Tensor*> constants_;
   std::vector<std::pair<std::string, Module*>> parts_;
   bool training_ = true;
 };

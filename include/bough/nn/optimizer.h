@@ -1,5 +1,6 @@
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -11,6 +12,16 @@ namespace bough::nn {
 
 /// Updates parameters from their gradients, all of them in one pass over memory. A parameter without a gradient is left
 /// alone, its state too. Row-sparse gradients are made dense first. The same for any number of threads.
+///
+///     Adam optimizer(model, {.learning_rate = 1e-2});
+///     for (int step = 0; step < 100; ++step) {
+///       optimizer.clear_grad();
+///       loss_of(model).backward();
+///       optimizer.step();
+///     }
+///
+/// Every optimizer takes leaves that require a gradient (AutogradError), at least one, no tensor twice and no two of
+/// one name (ConfigError).
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
@@ -85,8 +96,9 @@ struct SgdOptions {
 /// Stochastic gradient descent, with momentum if wished.
 class Sgd : public Optimizer {
  public:
-  /// For the named parameters of a module.
+  /// For named parameters, or for all of a module.
   Sgd(Module::NamedTensors parameters, const SgdOptions& options = {});
+  explicit Sgd(const Module& module, const SgdOptions& options = {}) : Sgd(module.named_parameters(), options) {}
 
  private:
   void update(std::vector<Slot*>& slots, double gradient_scale, std::int64_t step,
@@ -96,7 +108,7 @@ class Sgd : public Optimizer {
   SgdOptions options_;
 };
 
-/// Options of Adam and AdamW.
+/// Options of Adam.
 struct AdamOptions {
   double learning_rate = 1e-3;  ///< how far a step goes
   double beta1 = 0.9;           ///< of the first moment
@@ -109,9 +121,10 @@ struct AdamOptions {
 /// Adam; weight decay is added to the gradient.
 class Adam : public Optimizer {
  public:
-  /// For the named parameters of a module.
+  /// For named parameters, or for all of a module.
   Adam(Module::NamedTensors parameters, const AdamOptions& options = {})
       : Adam(std::move(parameters), options, false) {}
+  explicit Adam(const Module& module, const AdamOptions& options = {}) : Adam(module.named_parameters(), options) {}
 
  protected:
   /// For AdamW.
@@ -126,12 +139,33 @@ class Adam : public Optimizer {
   bool decoupled_weight_decay_;
 };
 
+/// Options of AdamW: those of Adam, but that parameters decay unless told otherwise.
+struct AdamWOptions {
+  double learning_rate = 1e-3;  ///< how far a step goes
+  double beta1 = 0.9;           ///< of the first moment
+  double beta2 = 0.999;         ///< of the second moment
+  double epsilon = 1e-8;        ///< keeps the divisor above 0
+  double weight_decay = 1e-2;   ///< pull towards 0
+  double clip_norm = 0;         ///< 0 = no clipping
+};
+
 /// Adam with decoupled weight decay: parameters shrink by learning_rate * weight_decay a step.
 class AdamW : public Adam {
  public:
-  /// For the named parameters of a module.
-  AdamW(Module::NamedTensors parameters, const AdamOptions& options = {.weight_decay = 1e-2})
-      : Adam(std::move(parameters), options, true) {}
+  /// For named parameters, or for all of a module.
+  explicit AdamW(const Module& module, const AdamWOptions& options = {}) : AdamW(module.named_parameters(), options) {}
+  AdamW(Module::NamedTensors parameters, const AdamWOptions& options = {})
+      : Adam(std::move(parameters),
+             {.learning_rate = options.learning_rate,
+              .beta1 = options.beta1,
+              .beta2 = options.beta2,
+              .epsilon = options.epsilon,
+              .weight_decay = options.weight_decay,
+              .clip_norm = options.clip_norm},
+             true) {}
+  /// With the numbers of Adam as they are: no decay unless they say so.
+  template <std::same_as<AdamOptions> Options>
+  AdamW(Module::NamedTensors parameters, const Options& options) : Adam(std::move(parameters), options, true) {}
 };
 
 /// Scales the gradients so that their global norm is at most max_norm; returns the norm before.

@@ -7,6 +7,7 @@
 #include "bough/core/config.h"
 #include "bough/nn/gat_layer.h"
 #include "bough/nn/graph_transformer_decoder.h"
+#include "bough/nn/input_layer.h"
 
 /// Options of modules as JSON, with the names that experiments use:
 ///
@@ -16,7 +17,8 @@
 /// The options of a layer stand beside those of the stack. "ffn" is feed_forward, four times dim unless given; "norm"
 /// is "post" or "pre"; "bias" that of the feed-forward part ("attention_bias" has its own key); "soft_span" an object
 /// {"max_span", "ramp"}, where max_span 0 means none; "activations" names an ActivationPolicy. The keys "kept" and
-/// "checkpoint_layers" of older experiments are still read as activations.
+/// "checkpoint_layers" of older experiments are still read as activations. Dropout and norm of an InputLayer are
+/// "input_dropout" and "input_norm", so that its options may stand beside those of the layers.
 ///
 /// Defaults are those of the structs here. A task of experiments has defaults of its own: that of the language model
 /// has "norm": "pre" and a dropout.
@@ -29,6 +31,7 @@ std::vector<Parameter> parameters_of(const EmbeddingOptions& defaults);
 std::vector<Parameter> parameters_of(const LayerNormOptions& defaults);
 std::vector<Parameter> parameters_of(const FeedForwardOptions& defaults);
 std::vector<Parameter> parameters_of(const LearnedPositionsOptions& defaults);
+std::vector<Parameter> parameters_of(const InputLayerOptions& defaults);
 std::vector<Parameter> parameters_of(const GraphSelfAttentionOptions& defaults);
 std::vector<Parameter> parameters_of(const GraphTransformerLayerOptions& defaults);
 std::vector<Parameter> parameters_of(const GraphTransformerOptions& defaults);
@@ -43,6 +46,7 @@ void read_options(const Settings& settings, EmbeddingOptions& options);
 void read_options(const Settings& settings, LayerNormOptions& options);
 void read_options(const Settings& settings, FeedForwardOptions& options);
 void read_options(const Settings& settings, LearnedPositionsOptions& options);
+void read_options(const Settings& settings, InputLayerOptions& options);
 void read_options(const Settings& settings, GraphSelfAttentionOptions& options);
 void read_options(const Settings& settings, GraphTransformerLayerOptions& options);
 void read_options(const Settings& settings, GraphTransformerOptions& options);
@@ -64,6 +68,7 @@ nlohmann::json to_json(const EmbeddingOptions& options);
 nlohmann::json to_json(const LayerNormOptions& options);
 nlohmann::json to_json(const FeedForwardOptions& options);
 nlohmann::json to_json(const LearnedPositionsOptions& options);
+nlohmann::json to_json(const InputLayerOptions& options);
 nlohmann::json to_json(const GraphSelfAttentionOptions& options);
 nlohmann::json to_json(const GraphTransformerLayerOptions& options);
 nlohmann::json to_json(const GraphTransformerOptions& options);

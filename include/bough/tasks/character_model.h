@@ -5,6 +5,7 @@
 
 #include "bough/nn/graph_transformer.h"
 #include "bough/nn/incremental_decoder.h"
+#include "bough/nn/input_layer.h"
 #include "bough/nn/layers.h"
 #include "bough/tasks/token_graph.h"
 
@@ -16,9 +17,14 @@ struct CharacterModelOptions {
   nn::GraphTransformerOptions transformer = {};  ///< the layers; for_graph makes what the pattern decides
   double input_scale = 1;                        ///< embeddings are multiplied by this times the root of the width
   bool tied = true;                              ///< the output projection is the embedding
+  /// Between the embeddings and the first layer; its width is that of the layers. Whether these look at relations is
+  /// for the transformer to say: ignore_relations = !uses_relations(input.positions).
+  nn::InputLayerOptions input = {};
+  double output_dropout = 0;  ///< on the rows that the output projection reads; p_c of the paper
 };
 
-/// Predicts the next character at every token: embedding, a stack of graph attention layers, scores of all characters.
+/// Predicts the next character at every token: embedding, input layer (positions, dropout, norm), a stack of graph
+/// attention layers, scores of all characters.
 ///
 ///     const auto pattern = generators().make("bpt", {{"k", 4}});
 ///     const TokenGraph graph(*pattern, 512, 8, 4);  // 8 windows of 512 characters, for 4 layers
@@ -33,34 +39,45 @@ class CharacterModel : public nn::Module {
   explicit CharacterModel(const CharacterModelOptions& options);
 
   /// characters int32 [tokens of the batch], window after window -> scores of what comes next [tokens, vocabulary].
-  Tensor forward(const TokenGraph& graph, const Tensor& characters) const;
-  /// The same after each layer, the last one last.
-  std::vector<Tensor> forward_every_layer(const TokenGraph& graph, const Tensor& characters) const;
+  /// With `memory` the graph is one of SegmentOptions: the memory is read, and replaced by what the next segment reads.
+  Tensor forward(const TokenGraph& graph, const Tensor& characters, nn::SegmentMemory* memory = nullptr) const;
+  /// The same after each layer from `first` on, the last one last.
+  std::vector<Tensor> forward_every_layer(const TokenGraph& graph, const Tensor& characters, std::int64_t first = 0,
+                                          nn::SegmentMemory* memory = nullptr) const;
 
-  /// What the first layer reads of some characters.
-  Tensor embed(const Tensor& characters) const;
+  /// What the first layer reads of all characters of a batch, as forward takes them.
+  Tensor embed(const TokenGraph& graph, const Tensor& characters) const;
+  /// What it reads of characters that follow each other in one window, from position `begin` on.
+  Tensor embed_next(const Tensor& characters, std::int64_t begin) const;
   /// What the last layer made of some tokens, normalised -> their scores.
   Tensor scores(const Tensor& states) const;
   const nn::GraphTransformer& transformer() const { return transformer_; }
   const CharacterModelOptions& options() const { return options_; }
 
  private:
+  Tensor embeddings(const Tensor& characters) const;
   /// What the last layer makes of all tokens; with `below` also what the layers below it make, in order.
-  Tensor states(const TokenGraph& graph, const Tensor& tokens, std::vector<Tensor>* below) const;
+  Tensor states(const TokenGraph& graph, const Tensor& tokens, nn::SegmentMemory* carried,
+                std::vector<Tensor>* below) const;
 
   CharacterModelOptions options_;
   nn::Embedding embedding_;
+  nn::InputLayer input_;
   nn::GraphTransformer transformer_;
   std::unique_ptr<nn::Linear> output_;
+  nn::Dropout output_dropout_;
 };
 
 /// Reads a text character by character and predicts the next one each time: see nn::IncrementalDecoder. The same scores
 /// as the model on the whole window, to rounding.
 class CharacterDecoder {
  public:
-  /// length: the longest text, for which the model must have relations. The model must outlive the decoder. ConfigError
-  /// for patterns that cannot be decoded or do not fit the model.
+  /// generator: the pattern the model was trained with, which load_character_model gives beside it; length: the longest
+  /// text. The model must outlive the decoder. ConfigError for patterns that cannot be decoded, and for a pattern or
+  /// length with more relations than the model has keys for.
   CharacterDecoder(const CharacterModel& model, const GraphGenerator& generator, std::int64_t length);
+  /// The same on a graph of one text, such as window_graph or carried_graph.
+  CharacterDecoder(const CharacterModel& model, AttentionGraph graph);
 
   /// Scores of the next character, [vocabulary], on the device of the model. IndexError once `length` characters have
   /// been read.

@@ -32,6 +32,9 @@ struct RunOutcome {
   std::optional<std::int64_t> best_step = {};
   double train_seconds = 0, tokens_per_second = 0;
   std::int64_t peak_memory_bytes = 0;
+
+  /// The metric of that name; IndexError if it is not there, with the reason where the run has failed or was stopped.
+  double metric(const std::string& which) const;
 };
 
 /// What is known of a run before it starts, or why it cannot.
@@ -67,7 +70,9 @@ struct RunProgress {
   double seconds_left = 0;                                   ///< until its end, about
 };
 
-/// Callbacks for progress and results. Every call comes from the thread that called run_experiment.
+/// Callbacks for progress and results. Every call comes from the thread that called run_experiment. What a callback
+/// throws leaves run_experiment, after the runs under way have been saved as by should_stop; no further callback is
+/// made, and with `resume` they go on.
 class RunObserver {
  public:
   virtual ~RunObserver() = default;
@@ -86,12 +91,17 @@ struct RunOptions {
   /// results.json, experiment.json and runs/NAME/ (log and checkpoints) go there. Empty: nothing is left on the disk.
   std::string folder = {};
   std::vector<std::string> data_folders = {};  ///< where relative paths of data files are looked up, in this order
-  std::vector<std::string> overrides = {};     ///< "train.steps=50", as --set of the command line
-  std::vector<std::string> plugins = {};       ///< shared libraries with further patterns
-  Device device = Device::cpu();               ///< where models train
+  /// The file that the experiment was read from. What it "extends" is looked up beside it, without a file in the
+  /// current folder, then in data_folders; data is looked up beside the extended files too, last.
+  std::string experiment_file = {};
+  std::vector<std::string> overrides = {};  ///< "train.steps=50", as --set of the command line
+  std::vector<std::string> plugins = {};    ///< shared libraries with further patterns
+  Device device = Device::cpu();            ///< where models train
   /// Unfinished runs in the folder go on from their checkpoints. How often they are logged and saved may have changed,
   /// and the number of steps too where the steps before do not depend on it: with a constant or noam schedule.
   bool resume = false;
+  /// Event files for TensorBoard in runs/NAME/tensorboard of the folder; tensorboard --logdir FOLDER/runs shows them.
+  bool tensorboard = false;
   bool plan_only = false;  ///< ends after on_plan
   /// Runs side by side, each in a process of its own; 1 runs them here, one after the other; 0 is what the experiment
   /// says, or one a core as long as the memory lasts. More than one needs a worker program.
@@ -115,16 +125,18 @@ struct ExperimentResults {
 /// Trains and scores every run of an experiment, as `bough run` does:
 ///
 ///   const auto results = bough::run_experiment({{"graph", {{"kind", "bpt"}, {"k", 4}}}, {"train", {{"steps", 50}}}});
-///   for (const bough::RunOutcome& run : results.runs) std::cout << run.name << " " << run.metrics.at("bpc") << "\n";
+///   for (const bough::RunOutcome& run : results.runs) std::cout << run.name << " " << run.metric("bpc") << "\n";
 ///
 /// An experiment is a JSON object {"task", "model", "graph", "train", "sweep", ...}; `bough run --schema` prints all
-/// keys, and what is left out has defaults, but for the graph. Runs that the folder's results.json lists as done are
-/// not repeated. A run that fails is recorded, and the others go on. The same results, bit for bit, for any number of
-/// jobs and threads, interrupted and resumed or not.
+/// keys, and what is left out has defaults, but for the graph; one that "extends" another file says only how it differs
+/// from it, and results.json and experiment.json in the folder have the whole. Runs that the folder's results.json
+/// lists as done are not repeated. A run that fails is recorded, and the others go on. The same results, bit for bit,
+/// for any number of jobs and threads, interrupted and resumed or not.
 ///
 /// ConfigError for anything in the experiment that is not allowed, naming the key and the nearest known one, and for a
-/// folder that holds another experiment, a run of the same name with another configuration or, without `resume`, a run
-/// that has begun and is not finished: nothing in it is changed then. IoError, one for all runs, if data cannot be
+/// folder that holds another experiment, a run of the same name with another configuration, a run made from data files
+/// or a graph that have changed since, or, without `resume`, a run that has begun and is not finished: nothing in it is
+/// changed then. IoError, one for all runs, if data cannot be
 /// read; Error with the reason if no run at all can start; IoError if the folder cannot be written to or another
 /// process is at work in it.
 ExperimentResults run_experiment(const nlohmann::json& experiment, const RunOptions& options = {});

@@ -7,6 +7,7 @@
 #include "bough/core/errors.h"
 #include "bough/graph/attention_graph_builder.h"
 #include "tests/graph/generators/edge_list.h"
+#include "tests/support/errors.h"
 #include "tests/support/graph_compare.h"
 #include "tests/support/threads.h"
 
@@ -219,6 +220,7 @@ TEST(AttentionGraphBuilder, KeepsCausalGraphsCausal) {
 TEST(AttentionGraphBuilder, RefusesNodesThatMakeNoSense) {
   AttentionGraphBuilder builder({.length = 4});
   EXPECT_THROW(builder.add_span(1, 2, 5), GraphError);
+  EXPECT_THAT(test::error_message<GraphError>([&] { builder.add_span(1, 3, 3); }), testing::HasSubstr("is empty"));
   EXPECT_THROW(builder.add_span(1, 2, 2), GraphError);
   EXPECT_THROW(builder.add_span(-1, 0, 2), GraphError);
   EXPECT_THROW(builder.add_input(4), GraphError);

@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <nlohmann/json.hpp>
 
+#include "bough/core/errors.h"
+#include "bough/graph/batch.h"
 #include "tests/graph/generators/edge_list.h"
 
 namespace bough {
@@ -82,6 +85,18 @@ TEST(TokenDegrees, AreMeanLeastAndMost) {
   EXPECT_EQ(range.least, 1);
   EXPECT_EQ(range.most, 4);
   EXPECT_DOUBLE_EQ(attention_degree(test::build({{"kind", "bpt"}, {"k", 1}}, 4, true)), 9 / 4.0);
+}
+
+TEST(TokenDegrees, RefuseTokensThatAreNoNodesAndPartsThatDoNotFit) {
+  AttentionGraph graph = test::build({{"kind", "full"}}, 4, true);
+  graph.tokens = {0, 1, 2, 400};
+  EXPECT_THROW(attention_degree(graph), GraphError);
+  EXPECT_THROW(token_degrees(graph), GraphError);
+  EXPECT_THROW(token_distances(graph), GraphError);
+  graph.tokens = {0, 1, 2, 3};
+  graph.covers.clear();
+  const std::array<AttentionGraph, 2> graphs{graph, graph};
+  EXPECT_THROW(batch(graphs), GraphError);
 }
 
 }  // namespace

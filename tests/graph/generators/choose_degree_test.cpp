@@ -7,6 +7,7 @@
 #include "bough/core/errors.h"
 #include "bough/graph/attention_graph_builder.h"
 #include "bough/graph/graph_generator.h"
+#include "graph/generators/own_degree.h"
 
 namespace bough {
 namespace {
@@ -222,6 +223,21 @@ TEST(ChooseDegree, ARegistryRefusesAParameterThatCannotBeSolved) {
   EXPECT_THAT(error_of_rule(description), HasSubstr("a minimum and a maximum"));
   description.parameters = {integer_parameter("share", ""), integer_parameter("degree", "")};
   EXPECT_THAT(error_of_rule(description), HasSubstr("a parameter called degree"));
+}
+
+TEST(ChooseDegree, AnExpandersOwnDegreeIsSolvedWherePatternsAreCompared) {
+  const BuildOptions options{.length = 256, .causal = true};
+  json expander = {{"kind", "expander"}, {"degree", 14}};
+  EXPECT_FALSE(choose_degree(expander, options).has_value()) << "the key is its own";
+  const auto choice = choose_own_degree(expander, options);
+  ASSERT_TRUE(choice.has_value());
+  EXPECT_EQ(expander["degree"], 26) << "half of the neighbours are earlier, and the token itself";
+  EXPECT_NEAR(choice->degree, 14, 0.2);
+  EXPECT_THAT(to_string(*choice), testing::StartsWith("its own degree 26 gives degree 1"));
+  json window = {{"kind", "window"}, {"degree", 14}};
+  EXPECT_FALSE(choose_own_degree(window, options).has_value());
+  json beyond = {{"kind", "expander"}, {"degree", 200}};
+  EXPECT_THROW(choose_own_degree(beyond, options), ConfigError) << "more than a causal graph of 256 tokens has";
 }
 
 }  // namespace

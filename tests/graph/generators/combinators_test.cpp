@@ -8,13 +8,16 @@
 
 #include "bough/core/errors.h"
 #include "tests/graph/generators/edge_list.h"
+#include "tests/support/errors.h"
 
 namespace bough {
 namespace {
 
 using nlohmann::json;
 using test::NamedEdge;
+using testing::AllOf;
 using testing::HasSubstr;
+using testing::StartsWith;
 using Nodes = std::vector<std::int32_t>;
 
 TEST(Union, HasTheEdgesOfAllMembersOnce) {
@@ -103,7 +106,7 @@ TEST(Union, RefusesMembersThatCannotBeUnited) {
   EXPECT_THAT(error({"star", "bpt"}), HasSubstr("its layers have several stages"));
   EXPECT_THAT(error({"adaptive_span"}), HasSubstr("learn how far"));
   EXPECT_THAT(error({{{"kind", "sparse_strided"}, {"split_heads", true}}}), HasSubstr("different graphs"));
-  EXPECT_THAT(error({{{"kind", "bpt"}, {"length", 4}}}), HasSubstr("unknown key \"length\""));
+  EXPECT_THAT(error({{{"kind", "bpt"}, {"length", 4}}}), HasSubstr("\"length\" is no parameter of a pattern"));
   EXPECT_THROW(unite({}), ConfigError);
   EXPECT_THROW(unite({{"a", nullptr}}), ConfigError);
   EXPECT_THROW(unite({{"a", generators().make("bpt")}, {"a", generators().make("full")}}), ConfigError);
@@ -146,6 +149,31 @@ TEST(Remap, GivesTheRestOneName) {
       {{"kind", "remap"}, {"of", {{"kind", "bpt"}}}, {"names", {{"self", "me"}}}, {"rest", "other"}}, 9, true);
   EXPECT_EQ(graph.relations, (std::vector<std::string>{"me", "other"}));
   EXPECT_EQ(graph.graph.num_edge_types(), 2);
+}
+
+TEST(Combinators, TakeABareNameAndSayWhereAMemberIsWrong) {
+  EXPECT_EQ(test::named_edges(test::build({{"kind", "causal"}, {"of", "full"}}, 5, true)),
+            test::named_edges(test::build("full", 5, true)));
+  const auto message = [](const json& specification) {
+    return test::error_message<ConfigError>([&] { generators().make(specification); });
+  };
+  const json wrong = {{"kind", "window"}, {"widht", 3}};
+  EXPECT_THAT(message({{"kind", "union"}, {"of", {"bpt", wrong}}}),
+              AllOf(StartsWith("[of[1]] window: unknown key \"widht\""), HasSubstr("did you mean \"width\"?")));
+  EXPECT_THAT(message({{"kind", "causal"}, {"of", {{"kind", "union"}, {"of", {"bpt", wrong}}}}}),
+              StartsWith("[of.of[1]] window: unknown key"));
+  EXPECT_THAT(message({{"kind", "union"}, {"of", {"windov"}}}), HasSubstr("did you mean \"window\"?"));
+}
+
+TEST(Combinators, KeysOfWholeGraphsAreNotThoseOfPatterns) {
+  const auto message = [](const json& specification) {
+    return test::error_message<ConfigError>([&] { generators().make(specification); });
+  };
+  EXPECT_THAT(message({{"kind", "window"}, {"length", 64}}), HasSubstr("task.length"));
+  EXPECT_THAT(message({{"kind", "window"}, {"causal", true}}), HasSubstr("belongs to the whole graph"));
+  EXPECT_THAT(message({{"kind", "window"}, {"degre", 14}}),
+              AllOf(HasSubstr("did you mean \"degree\"?"), HasSubstr("known keys are width, degree")));
+  EXPECT_THAT(message({{"kind", "full"}, {"degre", 14}}), testing::Not(HasSubstr("\"degree\"")));
 }
 
 TEST(Remap, RefusesNamesThatAreNoText) {

@@ -41,6 +41,22 @@ class FileGenerator : public testing::Test {
       std::filesystem::temp_directory_path() / ("bough_file_generator_" + std::to_string(getpid()));
 };
 
+TEST_F(FileGenerator, ACausalGraphWithSpansCanBeSavedAndUsedAgain) {
+  const json bpt = {{"kind", "bpt"}, {"k", 2}};
+  const AttentionGraph tree = test::build(bpt, 21, true);
+  save_graph(path("tree.npz"), tree.graph);
+  const AttentionGraph again = test::build({{"kind", "file"}, {"path", path("tree.npz")}, {"tokens", 21}}, 21, true);
+  EXPECT_EQ(test::rows_of(again.graph), test::rows_of(tree.graph));
+  test::expect_causal(again);
+  EXPECT_EQ(again.kinds.back(), NodeKind::span);
+}
+
+TEST_F(FileGenerator, ALeakThroughOtherNodesIsFound) {
+  // Token 0 hears of token 2 through nodes 3 and 4.
+  const std::string leak = written("2 3\n3 4\n4 0\n0 0\n1 1\n2 2\n");
+  EXPECT_THAT(error_of({{"kind", "file"}, {"path", leak}, {"tokens", 3}}, 3, true), HasSubstr("cannot attend to"));
+}
+
 TEST_F(FileGenerator, ReadsAnEdgeListInAnyOrder) {
   const json specification = {
       {"kind", "file"}, {"path", written("2 1 1\n0 1 0\n3 3 2\n0 3 0\n")}, {"tokens", 3}, {"root", 3}};

@@ -59,6 +59,9 @@ TEST(GeneratorRegistry, RefusesANameThatIsTaken) {
   GeneratorRegistry registry = generators();
   EXPECT_THAT(error_of([&] { registry.add("bpt", [](const json&) { return std::make_unique<SelfOnly>(); }); }),
               HasSubstr("there is already a generator called 'bpt' (built in)"));
+  registry.add("mine", [](const json&) { return std::make_unique<SelfOnly>(); });
+  EXPECT_THAT(error_of([&] { registry.add("mine", [](const json&) { return std::make_unique<SelfOnly>(); }); }),
+              HasSubstr("there is already a generator called 'mine' (this program)"));
   EXPECT_THROW(registry.add("", [](const json&) { return std::make_unique<SelfOnly>(); }), ConfigError);
   EXPECT_THROW(registry.add("nothing", GeneratorFactory()), ConfigError);
 }

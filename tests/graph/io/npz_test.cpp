@@ -9,6 +9,7 @@
 #include "graph/io/checksum.h"
 #include "graph/io/npy.h"
 #include "tests/support/errors.h"
+#include "tests/support/files.h"
 
 namespace bough {
 namespace {
@@ -290,6 +291,30 @@ TEST(NpzTensors, RefuseFilesThatAreNoArchivesOfArrays) {
 TEST_F(NpzFiles, PassOverOtherArraysUnlessTheyLookLikeASlip) {
   EXPECT_EQ(load(zip({{"src.npy", ids({0})}, {"dst.npy", ids({1})}, {"features.npy", "whatever"}})).num_edges(), 1);
   EXPECT_THAT(error_with({"edge_type.npy", ids({0, 0})}), HasSubstr("'edge_type'; is 'edge_types' meant?"));
+  EXPECT_THAT(error_with({"Num_Nodes.npy", ids({4})}), HasSubstr("'Num_Nodes'; is 'num_nodes' meant?"));
+}
+
+TEST(NamedTensors, SayWhichNamesThereAreWhenOneIsMissing) {
+  const NamedTensors none, some{{"feats", ones({2})}, {"labels", zeros({2})}};
+  EXPECT_EQ(some.at("feats").to_vector<float>(), (std::vector<float>{1, 1}));
+  EXPECT_EQ(error_message<IndexError>([&] { some.at("feat"); }),
+            "[tensors] there is no 'feat', did you mean 'feats'?; known are feats, labels");
+  EXPECT_EQ(error_message<IndexError>([&] { none.at("feat"); }), "[tensors] there is no 'feat', nor any other");
+}
+
+TEST_F(NpzFiles, KeepArraysWhoseNamesOnlyResembleThoseOfAGraph) {
+  const test::TemporaryFolder folder;
+  const Graph graph = Graph::from_edges({0, 1}, {1, 2});
+  for (const char* name : {"feature_offsets", "edge_feats", "node_types", "dst_types", "word_offsets", "node_offsets",
+                           "num_classes", "src_feat"}) {
+    save_npz(folder.file("named.npz"), graph, {{name, ones({2})}});
+    EXPECT_EQ(load_graph(folder.file("named.npz")).num_edges(), 2) << name;
+    EXPECT_TRUE(load_graph_with_tensors(folder.file("named.npz")).tensors.contains(name));
+  }
+  EXPECT_THAT(error_message<IoError>([&] {
+                save_npz(folder.file("slip.npz"), graph, {{"edge_type", ones({2})}});
+              }),
+              HasSubstr("would be taken for the array 'edge_types'"));
 }
 
 TEST_F(NpzFiles, SayWhatIsMissingOrWrong) {

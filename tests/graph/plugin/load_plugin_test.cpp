@@ -14,6 +14,7 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 std::string error_of(const std::filesystem::path& library, GeneratorRegistry& registry) {
   try {
@@ -70,8 +71,10 @@ TEST(LoadPlugin, RefusesALibraryWithoutTheEntry) {
 }
 
 TEST(LoadPlugin, RefusesALibraryThatNeedsWhatIsNotThere) {
-  EXPECT_THAT(refusal_of(PLUGIN_missing_symbol),
-              AllOf(HasSubstr("bough_function_of_another_version"), HasSubstr("another version of bough")));
+  EXPECT_THAT(refusal_of(PLUGIN_missing_symbol), AllOf(HasSubstr("it needs bough::function_of_another_version(int)"),
+                                                       HasSubstr("another version of bough")));
+  EXPECT_THAT(refusal_of(PLUGIN_missing_object),
+              AllOf(HasSubstr("it needs left_out(double)"), Not(HasSubstr("another version of bough"))));
 }
 
 TEST(LoadPlugin, LeavesNothingBehindWhenANameIsTaken) {
@@ -89,13 +92,27 @@ TEST(LoadPlugin, RefusesALibraryThatAddsNothing) {
 
 TEST(LoadPlugin, RefusesFilesThatAreNoLibraries) {
   EXPECT_THAT(refusal_of("no/such/library.so"), HasSubstr("there is no file 'no/such/library.so'"));
-  EXPECT_THAT(refusal_of("libbough_no_such_library.so"), HasSubstr("cannot be loaded"));
+  EXPECT_THAT(refusal_of("libbough_no_such_library.so"), HasSubstr("no library of that name where the system"));
   EXPECT_THAT(refusal_of(""), HasSubstr("there is no file"));
-  EXPECT_THAT(refusal_of(std::filesystem::temp_directory_path()), HasSubstr("there is no file"));
+  EXPECT_THAT(refusal_of(std::filesystem::temp_directory_path()), HasSubstr("is a folder, not a shared library"));
   const auto text = std::filesystem::temp_directory_path() / "bough_plugin_test.so";
   std::ofstream(text) << "not a library";
-  EXPECT_THAT(refusal_of(text), HasSubstr("cannot be loaded"));
+  EXPECT_THAT(refusal_of(text), HasSubstr("is no shared library"));
   std::filesystem::remove(text);
+}
+
+// The system maps a library without looking at its size, and a part that is not there is a bus error.
+TEST(LoadPlugin, RefusesALibraryOfAnyShorterLength) {
+  std::ifstream good(PLUGIN_good, std::ios::binary);
+  const std::string content((std::istreambuf_iterator<char>(good)), {});
+  const auto cut = std::filesystem::temp_directory_path() / "bough_plugin_test_cut.so";
+  for (const std::size_t size : {std::size_t{0}, std::size_t{3}, std::size_t{20}, std::size_t{64}, std::size_t{200},
+                                 std::size_t{4096}, content.size() / 4, content.size() / 3}) {
+    std::ofstream(cut, std::ios::binary) << content.substr(0, size);
+    EXPECT_THAT(refusal_of(cut), testing::AnyOf(HasSubstr("is empty"), HasSubstr("is no shared library"),
+                                                HasSubstr("is cut short: it has " + std::to_string(size) + " bytes")));
+  }
+  std::filesystem::remove(cut);
 }
 
 }  // namespace

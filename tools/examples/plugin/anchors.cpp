@@ -6,12 +6,15 @@ namespace {
 class Anchors final : public bough::GraphGenerator {
  public:
   static bough::GeneratorDescription description() {
-    return {.name = "anchors",
-            .summary = "neighbours, and one anchor for each other block",
-            .parameters = {
+    return {
+        .name = "anchors",
+        .summary = "neighbours, and one anchor for each other block",
+        .parameters =
+            {
                 bough::integer_parameter("width", "neighbours on each side", {.initial = 2, .largest = 1024}),
                 bough::integer_parameter("block", "tokens of a block", {.initial = 8, .smallest = 1, .largest = 65536}),
-            }};
+            },
+        .degree = {.parameter = "width"}};
   }
 
   explicit Anchors(const bough::Settings& settings)

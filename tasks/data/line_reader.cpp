@@ -1,0 +1,90 @@
+#include "tasks/data/line_reader.h"
+
+#include <fmt/format.h>
+#include <zlib.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "bough/core/errors.h"
+
+namespace bough {
+namespace {
+
+constexpr std::size_t piece = 1 << 18, longest_line = std::size_t{1} << 30;
+
+}  // namespace
+
+struct LineReader::File {
+  gzFile handle = nullptr;
+  ~File() {
+    if (handle != nullptr) ::gzclose(handle);
+  }
+};
+
+LineReader::LineReader(std::string path) : path_(std::move(path)), file_(std::make_unique<File>()), buffer_(piece) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path_, ignored)) {
+    throw IoError("data", fmt::format("'{}' is a folder, a file is wanted", path_));
+  }
+  errno = 0;
+  file_->handle = ::gzopen(path_.c_str(), "rb");
+  if (file_->handle == nullptr) {
+    throw IoError("data", fmt::format("'{}' cannot be read: {}", path_, std::strerror(errno == 0 ? ENOMEM : errno)));
+  }
+}
+
+LineReader::~LineReader() = default;
+
+bool LineReader::fill() {
+  if (at_end_) return false;
+  if (begin_ > 0) {
+    std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
+    end_ -= begin_;
+    begin_ = 0;
+  }
+  if (end_ == buffer_.size()) {
+    if (buffer_.size() >= longest_line) {
+      throw IoError("data", fmt::format("{}: the line has more than {} bytes; is it a text?", place(), longest_line));
+    }
+    buffer_.resize(2 * buffer_.size());
+  }
+  const int bytes = ::gzread(file_->handle, buffer_.data() + end_, static_cast<unsigned>(buffer_.size() - end_));
+  int error = Z_OK;
+  const char* reason = ::gzerror(file_->handle, &error);
+  // A gzip file that ends too early is told by Z_BUF_ERROR alone.
+  if (bytes < 0 || error == Z_BUF_ERROR) {
+    throw IoError("data", fmt::format("'{}' is damaged: {}", path_,
+                                      error == Z_ERRNO       ? std::strerror(errno)
+                                      : error == Z_BUF_ERROR ? "it ends too early"
+                                                             : reason));
+  }
+  at_end_ = bytes == 0;
+  end_ += static_cast<std::size_t>(bytes);
+  return !at_end_;
+}
+
+bool LineReader::next(std::string_view& line) {
+  std::size_t searched = 0;
+  while (true) {
+    const char* data = buffer_.data() + begin_;
+    const void* found = std::memchr(data + searched, '\n', end_ - begin_ - searched);
+    if (found == nullptr) {
+      searched = end_ - begin_;
+      if (fill()) continue;
+      if (searched == 0) return false;
+    }
+    data = buffer_.data() + begin_;
+    std::size_t length = found == nullptr ? searched : static_cast<std::size_t>(static_cast<const char*>(found) - data);
+    begin_ += length + (found == nullptr ? 0 : 1);
+    if (length > 0 && data[length - 1] == '\r') --length;
+    ++number_;
+    line = {data, length};
+    return true;
+  }
+}
+
+std::string LineReader::place() const { return fmt::format("{}, line {}", path_, number_); }
+
+}  // namespace bough

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace bough {
+
+/// Lines of a file, plain or gzip, one at a time: a file may be larger than memory.
+class LineReader {
+ public:
+  /// IoError naming the path if it cannot be opened or is a folder.
+  explicit LineReader(std::string path);
+  ~LineReader();
+  LineReader(const LineReader&) = delete;
+  LineReader& operator=(const LineReader&) = delete;
+
+  /// The next line without its end ("\n" or "\r\n"); false after the last. The view holds until the next call. IoError
+  /// for a damaged file and for a line of more than a gigabyte.
+  bool next(std::string_view& line);
+  /// Of the line that next() gave last, from 1.
+  std::int64_t number() const { return number_; }
+  /// "FILE, line 12", for messages.
+  std::string place() const;
+
+ private:
+  bool fill();
+
+  struct File;
+  std::string path_;
+  std::unique_ptr<File> file_;
+  std::vector<char> buffer_;
+  std::size_t begin_ = 0, end_ = 0;  ///< what is read and not given yet
+  std::int64_t number_ = 0;
+  bool at_end_ = false;
+};
+
+}  // namespace bough

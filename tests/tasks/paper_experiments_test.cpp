@@ -1,0 +1,137 @@
+// The experiments in the settings of BP-Transformer's authors: graphs and models, without data and without training.
+// Edges of bpt were counted by a program of its own that walks through the rule "slot" token by token.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+
+#include "bough/core/json.h"
+#include "tasks/language_model/char_lm.h"
+#include "tasks/runner/experiment.h"
+
+namespace bough::runner {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::int64_t dim = 512, hidden = 2048, layers = 12, head_dim = 64;
+
+Experiment shipped(const std::string& name) {
+  const std::string file = std::string(BOUGH_EXPERIMENTS) + "/" + name + ".json";
+  return read_experiment(read_json_file(file), {.file = file});
+}
+
+std::int64_t length_of(const PlannedRun& run) { return run.checked.task.integer("length"); }
+
+struct Expected {
+  std::int64_t nodes, edges, relations, tables;  ///< tables: rows of positions that are trained
+};
+
+/// Counts of a run against those expected, and the parameters against a sum over what the model is made of.
+void expect_counts(const PlannedRun& run, std::int64_t vocabulary, const Expected& expected) {
+  SCOPED_TRACE(run.config.dump());
+  const auto generator = generators().make(run.checked.graph);
+  const AttentionGraph graph = window_graph(*generator, length_of(run));
+  EXPECT_EQ(graph.graph.num_nodes(), expected.nodes);
+  EXPECT_EQ(graph.graph.num_edges(), expected.edges);
+
+  const CharacterModelOptions options =
+      character_model_options(run.checked.model, vocabulary, *generator, length_of(run));
+  EXPECT_EQ(options.transformer.layer.num_relations, expected.relations);
+  EXPECT_EQ(options.transformer.layers, layers);
+  // All layers are alike: a model of one tells how many parameters twelve have.
+  CharacterModelOptions one = options;
+  one.transformer.layers = 1;
+  const CharacterModel model(one);
+  const std::int64_t layer = model.transformer().layer(0).parameter_count();
+  const std::int64_t projections = 4 * dim * dim, norms = 4 * dim;
+  EXPECT_EQ(layer, projections + 2 * dim * hidden + hidden + dim + norms + expected.relations * head_dim);
+  const std::int64_t parameters = model.parameter_count() + (layers - 1) * layer;
+  EXPECT_EQ(parameters, (vocabulary + 2 + expected.tables) * dim + layers * layer) << "tied; one norm of the inputs";
+  EXPECT_NEAR(static_cast<double>(parameters), 38e6, 1.5e6);
+}
+
+TEST(PaperExperiments, HaveTheAuthorsModelAndTraining) {
+  for (const std::string corpus : {"enwik8", "text8"}) {
+    for (const std::string& name : {corpus, "context_length_" + corpus, "attention_degree_" + corpus}) {
+      for (const PlannedRun& run : shipped(name).runs) {
+        SCOPED_TRACE(name + " " + run.name);
+        const Settings &model = run.checked.model, &train = run.checked.train;
+        EXPECT_EQ(run.config["task"]["corpus"]["path"], corpus + "/" + corpus + ".gz");
+        EXPECT_EQ(model.string("norm"), "post");
+        EXPECT_TRUE(model.boolean("tied"));
+        EXPECT_TRUE(model.boolean("input_norm"));
+        EXPECT_TRUE(model.boolean("bias"));
+        EXPECT_FALSE(model.boolean("attention_bias"));
+        for (const char* dropout : {"dropout", "attention_dropout", "input_dropout", "output_dropout"}) {
+          EXPECT_EQ(model.number(dropout), 0.1) << dropout;
+        }
+        EXPECT_EQ(train.string("optimizer"), "adam");
+        EXPECT_EQ(train.number("beta1"), 0.9);
+        EXPECT_EQ(train.number("beta2"), 0.98);
+        EXPECT_EQ(train.number("clip"), 0.25);
+        EXPECT_EQ(train.string("schedule"), "cosine");
+        EXPECT_EQ(train.integer("warmup"), 4000);
+        EXPECT_EQ(train.string("auxiliary"), "fade_by_layer");
+        const bool longest = length_of(run) == 8192;
+        EXPECT_EQ(train.number("learning_rate"), longest ? 5.8e-4 : 4.1e-4);
+        EXPECT_EQ(train.integer("tokens_per_batch") / length_of(run), longest ? 8 : 32768 / length_of(run));
+        const bool bpt = run.checked.graph["kind"] == "bpt";
+        EXPECT_EQ(model.string("positions"), bpt ? "relations" : "sinusoidal");
+        EXPECT_TRUE(!bpt || run.checked.graph["alignment"] == "slot");
+        const std::int64_t evaluated = run.checked.task.optional_integer("evaluation_length").value();
+        EXPECT_EQ(evaluated, bpt && !longest ? 2 * length_of(run) : length_of(run));
+      }
+    }
+  }
+}
+
+TEST(PaperExperiments, OfEveryContextLengthHaveTheGraphAndTheParametersOfThePaper) {
+  const std::map<std::int64_t, std::int64_t> edges{
+      {512, 73016}, {1024, 198012}, {2048, 510718}, {4096, 1265311}, {8192, 3036767}};
+  for (const auto& [corpus, vocabulary] : std::map<std::string, std::int64_t>{{"enwik8", 205}, {"text8", 27}}) {
+    const Experiment experiment = shipped("context_length_" + corpus);
+    ASSERT_EQ(experiment.runs.size(), edges.size());
+    for (const PlannedRun& run : experiment.runs) {
+      const std::int64_t length = length_of(run), levels = run.checked.graph["clip_levels"];
+      EXPECT_EQ(length, 512 << (levels - 2));
+      expect_counts(run, vocabulary, {2 * length - 1, edges.at(length), (2 * 64 + 1) * (levels + 1), 0});
+      const bool ends = length == 512 || length == 8192;
+      EXPECT_EQ(run.checked.train.integer("steps"), corpus == "text8" ? (ends ? 400'000 : 600'000)
+                                                    : length == 8192  ? 200'000
+                                                                      : 400'000);
+    }
+    const Experiment shortest = shipped(corpus);
+    ASSERT_EQ(shortest.runs.size(), 1u);
+    expect_counts(shortest.runs.front(), vocabulary, {1023, edges.at(512), (2 * 64 + 1) * 3, 0});
+  }
+}
+
+TEST(PaperExperiments, OfAttentionDegreesHaveTheirGraphsAndPositions) {
+  const std::map<std::int64_t, std::int64_t> edges{{1, 9217},   {2, 12054},  {4, 16749},  {8, 24243},
+                                                   {16, 35639}, {32, 51870}, {64, 73016}, {128, 97248}};
+  for (const auto& [corpus, vocabulary] : std::map<std::string, std::int64_t>{{"enwik8", 205}, {"text8", 27}}) {
+    const Experiment experiment = shipped("attention_degree_" + corpus);
+    std::map<std::string, int> kinds;
+    for (const PlannedRun& run : experiment.runs) {
+      const json& graph = run.checked.graph;
+      ++kinds[graph["kind"]];
+      std::int64_t count = 0;
+      if (graph["kind"] == "bpt") {
+        const std::int64_t k = graph["k"];
+        expect_counts(run, vocabulary, {1023, edges.at(k), (2 * k + 1) * 7, 0});
+      } else if (graph["kind"] == "window") {
+        for (std::int64_t i = 0; i < 512; ++i) count += std::min<std::int64_t>(i, graph["width"]) + 1;
+        expect_counts(run, vocabulary, {512, count, 0, 0});
+      } else {
+        for (std::int64_t i = 0; i < 512; ++i) count += i % 128 + 1 + 8 * (i / 128);
+        // Tables of 4 blocks and of 128 places in a block.
+        expect_counts(run, vocabulary, {512, count, 0, 4 + 128});
+      }
+    }
+    EXPECT_EQ(kinds, (std::map<std::string, int>{{"bpt", 8}, {"sparse_fixed", 1}, {"window", 5}}));
+  }
+}
+
+}  // namespace
+}  // namespace bough::runner
