@@ -101,7 +101,7 @@ GraphTransformerOptions GraphTransformerOptions::for_graph(const GraphGenerator&
   const AttentionGraph graph =
       build_checked(generator, {.length = generator.fixed_length().value_or(std::min(max_length, short_length))});
   take_relations(generator.num_relations(max_length), options.layer);
-  return for_graph(graph, std::move(options));
+  return for_graph(graph, options);
 }
 
 GraphTransformerLayer::GraphTransformerLayer(const GraphTransformerLayerOptions& options)

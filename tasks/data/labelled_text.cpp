@@ -180,7 +180,11 @@ void read_imdb_folder(const std::filesystem::path& folder, const ReadTextsOption
           text, [](char c) { return c == '\n' || c == '\r'; }, ' ');
       const bool is_empty = text.find_first_not_of(" \t") == std::string::npos;
       if (is_empty && !options.skip_bad) throw IoError("data", fmt::format("'{}' has no text", path.string()));
-      is_empty ? void(++result.skipped) : void(result.texts.push_back({std::move(text), "", label}));
+      if (is_empty) {
+        ++result.skipped;
+      } else {
+        result.texts.push_back({std::move(text), "", label});
+      }
     }
   }
 }

@@ -198,7 +198,7 @@ tasks::Batch CharLmRun::batch(std::int64_t step, std::int64_t part) {
 }
 
 Tensor CharLmRun::loss(const tasks::Batch& batch, tasks::StepPosition at) {
-  const Tensor loss = prediction_loss(batch, at);
+  Tensor loss = prediction_loss(batch, at);
   const double weight = train_.number("span_weight");
   if (!model_options_.transformer.layer.soft_span || weight == 0) return loss;
   return loss + model_.transformer().span_penalty() * weight;

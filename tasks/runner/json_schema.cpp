@@ -62,7 +62,7 @@ json object_by_kind(const std::vector<std::pair<std::string, json>>& kinds, bool
   for (const auto& [name, schema] : kinds) {
     names.push_back(name);
     json condition = {{"properties", {{"kind", {{"const", name}}}}}};
-    if (!has_default || conditions.size() > 0) condition["required"] = {"kind"};
+    if (!has_default || !conditions.empty()) condition["required"] = {"kind"};
     json keys = schema;
     keys["properties"]["kind"] = true;
     conditions.push_back({{"if", condition}, {"then", keys}});

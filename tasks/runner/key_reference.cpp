@@ -134,7 +134,7 @@ void add_graph_keys(std::string& page) {
 
 std::string key_reference() {
   std::string page = reference_introduction;
-  const auto tasks = tasks::all_tasks();
+  const auto& tasks = tasks::all_tasks();
   add_top_level_keys(page, experiment_parameters(*tasks.front()).parameters());
   for (const tasks::Task* task : tasks) add_task_keys(page, *task, experiment_parameters(*task).parameters());
   add_graph_keys(page);

@@ -72,10 +72,10 @@ std::vector<RunPlan> plan_runs(const Experiment& experiment) {
       const training::TrainingOptions options = training::training_options(run.checked.train, plan.steps_per_epoch);
       const std::int64_t width = run.checked.model.integer("dim");
       if (!speed_of_width.contains(width)) speed_of_width[width] = measure_product_speed(width);
-      const auto evaluations = static_cast<double>(options.steps / options.evaluate_every);
+      const std::int64_t evaluations = options.steps / options.evaluate_every;
       // Usually the last parameters are the best ones; otherwise both are tested.
-      const double steps =
-          static_cast<double>(options.steps) + evaluations * plan.facts.validation_steps + plan.facts.test_steps;
+      const double steps = static_cast<double>(options.steps) +
+                           static_cast<double>(evaluations) * plan.facts.validation_steps + plan.facts.test_steps;
       plan.seconds = steps * plan.facts.operations_per_step / (share_of_product_speed * speed_of_width[width]);
     } catch (const IoError& error) {
       missing.insert(error.what());

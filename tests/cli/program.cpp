@@ -11,8 +11,6 @@
 #include <stdexcept>
 #include <string_view>
 
-extern char** environ;
-
 namespace bough::test {
 
 /// A file without a name; programs write into it, so no pipe can fill up while it is not read.

@@ -103,7 +103,7 @@ TEST(RunTotals, ShareTheTimeBetweenRunsSideBySide) {
   RunTotals totals(plan_of(4, 2));
   totals.note_progress("run0", halfway(50));
   totals.note_progress("run1", halfway(50));
-  EXPECT_DOUBLE_EQ(totals.seconds_left(), (50 + 50 + 100 + 100) / 2);
+  EXPECT_DOUBLE_EQ(totals.seconds_left(), (50 + 50 + 100 + 100) / 2.0);
   EXPECT_EQ(totals.in_words(), "0 of 4 runs done, 3 min left in all");
   for (const char* run : {"run0", "run1", "run2"}) totals.note_end(run);
   totals.note_progress("run3", halfway(80));

@@ -38,7 +38,7 @@ TEST(Tensor, TakesAndGivesBackVectorsOfEveryType) {
 TEST(Tensor, RefusesTheWrongNumberOfValues) {
   const std::string text = message_of<ShapeError>([] { Tensor::from_vector(std::vector<float>(5), {2, 3}); });
   EXPECT_NE(text.find("[2, 3]"), std::string::npos) << text;
-  EXPECT_NE(text.find("5"), std::string::npos) << text;
+  EXPECT_NE(text.find('5'), std::string::npos) << text;
   EXPECT_THROW(Tensor::from_vector(std::vector<bool>(5), {2, 3}), ShapeError);
 }
 

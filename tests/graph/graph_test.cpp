@@ -183,7 +183,7 @@ struct Plan {
 
 TEST(Graph, MakesDerivedValuesOnceForAllHandles) {
   const Graph graph = Graph::from_edges({0}, {0});
-  const Graph copy = graph;
+  const Graph copy = graph;  // NOLINT(performance-unnecessary-copy-initialization): the copy is what is tested
   int made = 0;
   const auto make = [&] { return Plan{++made}; };
   EXPECT_EQ(graph.cached<Plan>(make)->value, 1);

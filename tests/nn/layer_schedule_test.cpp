@@ -75,8 +75,8 @@ Values mixed_layer(const Graph& graph, const Values& sources, const Values& dest
 }
 
 Values scheduled_layer(const LayerStep& step, const Values& live) {
-  const Values updated = mixed_layer(step.graphs.front(), picked(live, listed(step.source_rows, live.size())),
-                                     picked(live, listed(step.updated_rows, live.size())));
+  Values updated = mixed_layer(step.graphs.front(), picked(live, listed(step.source_rows, live.size())),
+                               picked(live, listed(step.updated_rows, live.size())));
   EXPECT_EQ(updated.size(), static_cast<std::size_t>(step.graphs.front().num_dst()));
   if (!step.next_rows.defined()) return updated;
   Values both = updated;

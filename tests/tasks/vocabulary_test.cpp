@@ -18,6 +18,7 @@ namespace bough {
 namespace {
 
 using ::testing::ElementsAre;
+using namespace std::string_literals;
 using ::testing::HasSubstr;
 
 /// What each token stands for in the text.
@@ -34,7 +35,7 @@ std::vector<std::string> pieces_of(const Vocabulary& vocabulary, const std::stri
   return pieces;
 }
 
-const std::string odd_text("\n\n x\t\xc3\xa9  y \n\r\n\xff\0\xe2\x96\x81 z \xe2\x82 \xf0\x9f\x8c\xb3  ", 37);
+const std::string odd_text = "\n\n x\t\xc3\xa9  y \n\r\n\xff\0\xe2\x96\x81 z \xe2\x82 \xf0\x9f\x8c\xb3  "s;
 
 Settings task_settings(nlohmann::json given) { return ParameterTable(token_parameters()).read("task", given); }
 

@@ -99,12 +99,12 @@ TEST(TrainingWindows, OfStreamsGoThroughEachOfThemFromItsBeginning) {
       const auto inputs = batch.inputs.to_vector<int>(), targets = batch.targets.to_vector<int>();
       for (std::size_t i = 0; i < inputs.size(); ++i) EXPECT_EQ(targets[i], inputs[i] + 1);
       for (int row = 0; row < 2; ++row) {
-        const int begin = inputs[static_cast<std::size_t>(5 * row)], stream = 2 * static_cast<int>(part) + row;
+        const int begin = inputs[5 * static_cast<std::size_t>(row)], stream = 2 * static_cast<int>(part) + row;
         EXPECT_EQ(begin / 16, stream);
         if (windows.windows_before(step) == 0) {
           ++first_of_epoch[begin % 16];
         } else {
-          EXPECT_EQ(begin, windows.batch(step - 1, part).inputs.to_vector<int>()[static_cast<std::size_t>(5 * row)] + 5)
+          EXPECT_EQ(begin, windows.batch(step - 1, part).inputs.to_vector<int>()[5 * static_cast<std::size_t>(row)] + 5)
               << "after the window of the step before";
         }
       }

@@ -370,7 +370,8 @@ const CLI::Option* option_named(const std::string& name, const CLI::App& program
 
 /// What CLI11 says of a value that is missing or of the wrong type names the option and little else.
 std::string describe_value_error(const CLI::ParseError& error, const CLI::App& program) {
-  const std::string text = error.what(), failed = "Could not convert: ", missing = " is required";
+  std::string text = error.what();
+  const std::string failed = "Could not convert: ", missing = " is required";
   if (text.starts_with(failed) && text.find(" = ") != std::string::npos) {
     const std::size_t equals = text.find(" = ");
     const std::string name = text.substr(failed.size(), equals - failed.size());

@@ -67,7 +67,8 @@ void warn_of_another_graph(const std::string& checkpoint) try {
   const std::map<std::string, std::string> notes = nn::load_tensors(checkpoint).metadata;
   const auto inputs = notes.find(runner::inputs_note), config = notes.find("config");
   if (inputs == notes.end() || config == notes.end()) return;  // of an earlier version
-  const nlohmann::json saved = parse_json(config->second, checkpoint), graph = saved.at("graph");
+  const nlohmann::json saved = parse_json(config->second, checkpoint);
+  const nlohmann::json& graph = saved.at("graph");
   if (const auto plugins = notes.find(tasks::plugins_note); plugins != notes.end()) {
     tasks::load_recorded_plugins(graph, parse_json(plugins->second, checkpoint));
   }

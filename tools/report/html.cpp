@@ -91,7 +91,7 @@ std::string test_cells(const Finding& finding, bool has_bootstrap) {
 
 std::string findings_of(const Summary& summary) {
   const std::string remark = summary.findings_remark();
-  const std::string last = remark.empty() ? "" : fmt::format("<p>{}</p>\n", escape_xml(remark));
+  std::string last = remark.empty() ? "" : fmt::format("<p>{}</p>\n", escape_xml(remark));
   if (summary.findings.empty()) return last;
   const bool has_bootstrap = std::ranges::any_of(
       summary.findings, [](const Finding& finding) { return finding.test && finding.test->bootstrap; });
