@@ -40,7 +40,7 @@ class LstmCell : public RecurrentCell {
 
   /// i, f for each position, g, o.
   Tensor project(const Graph&, const Tensor& x) const override {
-    const Tensor projected = input_.forward(x);
+    Tensor projected = input_.forward(x);
     if (places_ == 1) return projected;
     std::vector<Tensor> gates = gates_of(projected, out_);
     const Tensor forget = gates[1];
