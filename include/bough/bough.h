@@ -61,6 +61,7 @@
 #include "bough/nn/optimizer.h"
 #include "bough/nn/options_json.h"
 #include "bough/nn/positions.h"
+#include "bough/nn/recurrent.h"
 #include "bough/nn/schedule.h"
 #include "bough/ops/activation.h"
 #include "bough/ops/arithmetic.h"

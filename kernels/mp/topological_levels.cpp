@@ -3,6 +3,23 @@
 #include "bough/mp/frame.h"
 
 namespace bough {
+namespace {
+
+/// `missing` counts the sources of each node that have no level. Every node that has such sources is on a cycle or
+/// behind one, and has a source of that kind: a walk from source to source ends on a cycle and stays there.
+std::size_t node_on_cycle(const Graph& graph, const std::vector<std::int64_t>& missing) {
+  const CscView csc = graph.csc(EdgeIds::implied);
+  std::size_t node = 0;
+  while (missing[node] == 0) ++node;
+  for (std::size_t step = 0; step < missing.size(); ++step) {
+    auto place = static_cast<std::size_t>(csc.offsets[node]);
+    while (missing[static_cast<std::size_t>(csc.indices[place])] == 0) ++place;
+    node = static_cast<std::size_t>(csc.indices[place]);
+  }
+  return node;
+}
+
+}  // namespace
 
 std::vector<IdArray> topological_levels(const Graph& graph) {
   if (graph.is_bipartite()) {
@@ -30,11 +47,9 @@ std::vector<IdArray> topological_levels(const Graph& graph) {
     level = std::move(next);
   }
   if (reached < graph.num_nodes()) {
-    std::size_t node = 0;
-    while (missing[node] == 0) ++node;
-    throw GraphError("topological_levels",
-                     fmt::format("the graph has a cycle; node {} is on it or behind it, and {} nodes have no level",
-                                 node, graph.num_nodes() - reached));
+    throw GraphError("topological_levels", fmt::format("the graph has a cycle; node {} is on it, and {} nodes have no "
+                                                       "level",
+                                                       node_on_cycle(graph, missing), graph.num_nodes() - reached));
   }
   return levels;
 }

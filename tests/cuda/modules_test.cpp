@@ -6,6 +6,7 @@
 #include "bough/nn/gat_layer.h"
 #include "bough/nn/graph_transformer.h"
 #include "bough/nn/graph_transformer_decoder.h"
+#include "bough/nn/recurrent.h"
 #include "tests/cuda/same_as_cpu.h"
 #include "tests/support/graph_zoo.h"
 
@@ -118,6 +119,22 @@ TEST_F(GpuModules, AGraphAttentionNetworkMatchesTheCpu) {
     expect_same_module<GatLayer>(
         GatLayerOptions{.in = 6, .out = 4, .heads = 2, .concatenate = concatenate}, {test::random_tensor({10, 6})},
         [&](const auto& model, const auto& inputs, Device) { return model.forward(graph, inputs[0]); });
+  }
+}
+
+TEST_F(GpuModules, RecurrentCellsMatchTheCpu) {
+  // A node with three predecessors of two levels, each with a type of its own; its reverse is a tree from the root
+  // down.
+  const Graph tree = Graph::from_edges({0, 1, 3, 2, 4}, {3, 3, 5, 5, 5}, {.edge_types = {0, 1, 0, 1, 2}});
+  const auto expect_same = [](const Graph& graph, const RecurrentOptions& options) {
+    expect_same_module<Recurrent>(
+        options, {test::random_tensor({6, 3})},
+        [&](const auto& model, const auto& inputs, Device) { return model.forward(graph, inputs[0]); });
+  };
+  expect_same(tree, {.in = 3, .out = 4, .bidirectional = true});
+  expect_same(tree, {.in = 3, .out = 4, .positions = 3});
+  for (const auto cell : {RecurrentCellKind::mlstm, RecurrentCellKind::rhn, RecurrentCellKind::qrnn}) {
+    expect_same(tree.reverse(), {.in = 3, .out = 4, .cell = cell});
   }
 }
 

@@ -316,6 +316,11 @@ TEST(Frame, TopologicalLevelsRefuseCycles) {
                 topological_levels(Graph::from_edges({0, 1, 2, 1}, {1, 2, 1, 3}));
               }),
               HasSubstr("cycle"));
+  // Node 0 is behind the cycle of 1 and 2, not on it.
+  EXPECT_THAT(error_message<GraphError>([] {
+                topological_levels(Graph::from_edges({1, 2, 2}, {2, 1, 0}));
+              }),
+              testing::AnyOf(HasSubstr("node 1 is on it"), HasSubstr("node 2 is on it")));
   EXPECT_THROW(topological_levels(Graph::bipartite({0}, {0})), GraphError);
   EXPECT_TRUE(topological_levels(Graph()).empty());
 }

@@ -121,8 +121,8 @@ class Frame {
 };
 
 /// The nodes in the order in which messages can flow: level 0 has the nodes without in-edges, each further level those
-/// whose sources are all in earlier ones. GraphError for a bipartite graph or one with a cycle, naming a node on or
-/// behind it. O(nodes + edges).
+/// whose sources are all in earlier ones. GraphError for a bipartite graph or one with a cycle, naming a node on it.
+/// O(nodes + edges), and for a graph with a cycle up to nodes times the largest in-degree.
 std::vector<IdArray> topological_levels(const Graph& graph);
 
 }  // namespace bough
