@@ -8,11 +8,13 @@
 #include "bough/core/errors.h"
 #include "src/core/nearest_name.h"
 #include "tasks/language_model/char_lm.h"
+#include "tasks/nli/nli.h"
+#include "tasks/text_classification/text_classification.h"
 
 namespace bough::tasks {
 
 const std::vector<const Task*>& all_tasks() {
-  static const std::vector<const Task*> all = {&char_lm_task()};
+  static const std::vector<const Task*> all = {&char_lm_task(), &text_classification_task(), &nli_task()};
   return all;
 }
 

@@ -6,12 +6,10 @@
 #include <cmath>
 #include <iterator>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "bough/core/errors.h"
 #include "bough/core/random.h"
 #include "bough/nn/losses.h"
-#include "bough/nn/options_json.h"
 #include "bough/ops/arithmetic.h"
 #include "bough/ops/cross_entropy.h"
 #include "tasks/language_model/evaluation.h"
@@ -19,17 +17,12 @@
 #include "tasks/language_model/text_graphs.h"
 #include "tasks/language_model/tokenized_corpus.h"
 #include "tasks/language_model/windows.h"
-#include "tasks/machine.h"
+#include "tasks/transformer_settings.h"
 
 namespace bough {
 namespace {
 
 using nlohmann::json;
-
-/// Pre-norm, unlike in C++, because experiments compare patterns at one learning rate and a short warm-up.
-nn::GraphTransformerOptions default_transformer() {
-  return {.layers = 4, .layer = {.dim = 128, .heads = 4, .pre_norm = true, .dropout = 0.1}};
-}
 
 std::int64_t evaluation_length(const Settings& task) {
   return task.optional_integer("evaluation_length").value_or(task.integer("length"));
@@ -142,16 +135,13 @@ std::shared_ptr<TextGraphs> CharLmRun::evaluation_graphs(const tasks::RunSetting
 
 double CharLmRun::forward_operations(TextGraphs& graphs) const {
   const auto& layer = model_options_.transformer.layer;
-  const double dim = static_cast<double>(layer.dim), hidden = static_cast<double>(layer.feed_forward);
-  const double nodes = static_cast<double>(graphs.usual().computed_nodes());
-  const double edges = static_cast<double>(graphs.usual().followed_edges());
-  const double tokens = static_cast<double>(graphs.shape().tokens()),
-               vocabulary = static_cast<double>(vocabulary_->size());
-  const double remembered = static_cast<double>(graphs.usual().remembered_rows());
-  // Two operations for each multiplication with a weight: four projections, two of the feed-forward, the scores; for
-  // each edge q.k, q.r and p.v; keys and values of what is remembered.
-  return 2 * (nodes * (4 * dim * dim + 2 * dim * hidden) + tokens * dim * vocabulary + 3 * edges * dim +
-              2 * remembered * dim * dim);
+  const TokenGraph& graph = graphs.usual();
+  const double dim = static_cast<double>(layer.dim), tokens = static_cast<double>(graphs.shape().tokens());
+  const double nodes = static_cast<double>(graph.computed_nodes()), edges = static_cast<double>(graph.followed_edges());
+  const double remembered = static_cast<double>(graph.remembered_rows());
+  // Two operations for each multiplication with a weight: scores; keys and values of what is remembered.
+  return tasks::layer_operations(layer, nodes, edges) +
+         2 * (tokens * dim * static_cast<double>(vocabulary_->size()) + 2 * remembered * dim * dim);
 }
 
 tasks::RunFacts CharLmRun::facts() const {
@@ -294,22 +284,6 @@ void require_windows(const Settings& task, const TextSizes& sizes, const std::st
   require("test", sizes.test, key, evaluation_length(task));
 }
 
-/// Before anything large is made: who asks for more memory than there is, is ended without a word.
-void require_memory(const tasks::RunSettings& settings) {
-  const auto free_bytes = settings.device == Device::cpu() ? available_memory() : std::nullopt;
-  if (!free_bytes) return;
-  nn::GraphTransformerOptions options = default_transformer();
-  nn::read_options(settings.model, options);
-  const double dim = static_cast<double>(options.layer.dim), hidden = static_cast<double>(options.layer.feed_forward);
-  const double parameters = static_cast<double>(options.layers) * dim * (4 * dim + 2 * hidden);
-  const double bytes = 16 * parameters;  // each with its gradient and two moments
-  if (bytes < static_cast<double>(*free_bytes)) return;
-  throw ConfigError("model", fmt::format("{} layers of width {} have about {:.3g} parameters, which need {:.0f} GB to "
-                                         "train; {:.1f} GB of memory are free",
-                                         options.layers, options.layer.dim, parameters, bytes / 1e9,
-                                         static_cast<double>(*free_bytes) / 1e9));
-}
-
 class CharLmTask : public tasks::Task {
  public:
   std::string name() const override { return "char_lm"; }
@@ -342,20 +316,7 @@ class CharLmTask : public tasks::Task {
   }
 
   std::vector<Parameter> model_parameters() const override {
-    std::vector<Parameter> parameters = nn::parameters_of(default_transformer());
-    // The graph decides the first four; the others follow from the rest.
-    std::erase_if(parameters, [](const Parameter& parameter) {
-      const std::set<std::string> decided{"num_relations", "ignore_relations", "stages",
-                                          "soft_span",     "trained_start",    "output_gain"};
-      return decided.contains(parameter.name);
-    });
-    for (Parameter& parameter : nn::parameters_of(nn::InputLayerOptions{})) {
-      const std::set<std::string> known{"dim", "max_length", "norm_epsilon"};
-      if (!known.contains(parameter.name)) parameters.push_back(std::move(parameter));
-    }
-    parameters.push_back(number_parameter("output_dropout",
-                                          "share set to zero in the rows that the output projection reads",
-                                          {.initial = 0.0, .minimum = 0, .maximum = 0.999}));
+    std::vector<Parameter> parameters = tasks::transformer_parameters();
     parameters.push_back(boolean_parameter("tied", "the output projection is the embedding", true));
     parameters.push_back(number_parameter("input_scale", "embeddings are multiplied by this times the root of dim",
                                           {.initial = 1.0, .minimum = 0}));
@@ -403,10 +364,7 @@ class CharLmTask : public tasks::Task {
                                              "gradient_accumulation = {} does not divide",
                                              batch, batch / length, length, parts));
     }
-    const std::int64_t dim = settings.model.integer("dim"), heads = settings.model.integer("heads");
-    if (dim % heads != 0) {
-      throw ConfigError("model", fmt::format("dim must be a multiple of heads, {} is not one of {}", dim, heads));
-    }
+    tasks::check_transformer(settings.model);
     check_tokens(settings.task);
     const std::int64_t evaluated = evaluation_length(settings.task);
     if (const auto stride = settings.task.optional_integer("evaluation_stride"); stride && *stride > evaluated) {
@@ -436,7 +394,7 @@ class CharLmTask : public tasks::Task {
   std::unique_ptr<tasks::TrainingRun> start(const tasks::RunSettings& settings) const override {
     const auto seed = static_cast<std::uint64_t>(settings.train.integer("seed"));
     const Settings corpus = read_corpus_settings(settings.task.json("corpus"));
-    require_memory(settings);
+    tasks::require_memory_for(settings.model, settings.device);
     const TextSplits splits = load_corpus(corpus, settings.data_folders, seed);
     require_windows(settings.task, {splits.train.size(), splits.valid.size(), splits.test.size()}, "characters");
     TokenizedCorpus tokens = tokenize_corpus(settings.task, splits, settings.data_folders, settings.checkpoint);
@@ -455,18 +413,11 @@ const tasks::Task& char_lm_task() {
 
 CharacterModelOptions character_model_options(const Settings& model, std::int64_t vocabulary,
                                               const GraphGenerator& generator, std::int64_t length) {
-  nn::GraphTransformerOptions options = default_transformer();
-  nn::read_options(model, options);
-  nn::InputLayerOptions input{.max_length = length};
-  nn::read_options(model, input);
-  options.layer.ignore_relations = !nn::uses_relations(input.positions);
-  options = nn::GraphTransformerOptions::for_graph(generator, length, options);
-  if (options.layer.pre_norm) options.layer.output_gain = 1 / std::sqrt(2.0 * static_cast<double>(options.layers));
   return {.vocabulary = vocabulary,
-          .transformer = options,
+          .transformer = tasks::transformer_options(model, generator, length),
           .input_scale = model.number("input_scale"),
           .tied = model.boolean("tied"),
-          .input = input,
+          .input = tasks::input_layer_options(model, length),
           // Checkpoints of earlier versions have no such key.
           .output_dropout = model.values().contains("output_dropout") ? model.number("output_dropout") : 0};
 }

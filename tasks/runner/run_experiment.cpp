@@ -74,6 +74,9 @@ ExperimentPlan plan_of(const runner::Experiment& experiment, const std::vector<r
                         .jobs = jobs,
                         .seconds = runner::total_seconds(plans, jobs)};
   for (const runner::RunPlan& plan : plans) {
+    for (const std::string& remark : plan.remarks) {
+      if (std::ranges::find(result.remarks, remark) == result.remarks.end()) result.remarks.push_back(remark);
+    }
     const auto& choice = plan.run->choice;
     const std::string kind = plan.run->config.at("graph").value("kind", "");
     result.runs.push_back({.name = plan.run->name,

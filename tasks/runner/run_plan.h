@@ -14,6 +14,7 @@ struct RunPlan {
   tasks::RunFacts facts = {};
   RunInputs inputs = {};
   std::string error = {};
+  std::vector<std::string> remarks = {};  ///< about its data
   std::int64_t steps_per_epoch = 1;
   double seconds = 0;  ///< about, on one core
 };

@@ -227,10 +227,12 @@ void TrainingLoop::open_log(bool resumed) {
   if (resumed) {
     log_->write({{"step", outcome_.steps_done}, {"resumed", true}, {"steps", options_.steps}});
   } else {
-    log_->write({{"run", request_.name},
-                 {"config", request_.config},
-                 {"attention_degree", facts_.attention_degree},
-                 {"parameters", facts_.parameters}});
+    ordered_json entry = {{"run", request_.name},
+                          {"config", request_.config},
+                          {"attention_degree", facts_.attention_degree},
+                          {"parameters", facts_.parameters}};
+    if (const std::vector<std::string> remarks = run_.remarks(); !remarks.empty()) entry["data"] = remarks;
+    log_->write(entry);
   }
 }
 

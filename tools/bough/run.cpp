@@ -87,6 +87,7 @@ class ProgressPrinter : public RunObserver {
   void on_plan(const ExperimentPlan& plan) override {
     plan_ = plan;
     fmt::print(stderr, "{}", remarks_);
+    for (const std::string& remark : plan.remarks) fmt::print(stderr, "{}\n", remark);
     if (command_.dry_run) return print_plan(plan);
     const auto can_start = [](const RunEstimate& run) { return run.error.empty(); };
     if (std::ranges::none_of(plan.runs, can_start)) return;

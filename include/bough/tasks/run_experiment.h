@@ -57,6 +57,8 @@ struct ExperimentPlan {
   std::vector<RunEstimate> runs;  ///< in the order in which they start
   int jobs = 1;                   ///< runs side by side
   double seconds = 0;             ///< of all runs, about
+  /// What is to be known of the data, each sentence once: sizes, lines left out, words with published vectors.
+  std::vector<std::string> remarks = {};
 };
 
 /// How far a run is.

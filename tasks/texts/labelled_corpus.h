@@ -1,0 +1,53 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bough/core/config.h"
+#include "bough/core/tensor.h"
+#include "tasks/data/labelled_text.h"
+#include "tasks/texts/encoded_texts.h"
+#include "tasks/texts/word_table.h"
+
+namespace bough {
+
+/// Training, validation and test texts of a classifier, as numbers of words.
+struct LabelledCorpus {
+  std::vector<std::string> labels = {};  ///< names of the classes
+  WordTable words = {};
+  EncodedTexts train = {}, valid = {}, test = {};
+  Tensor vectors = {};  ///< published vectors of all words, [words, width]; undefined without a file of them
+  /// What a reader of the log should know: sizes, lines left out, how many words have a published vector.
+  std::vector<std::string> remarks = {};
+  std::int64_t longest = 0;  ///< words of the longest sequence
+};
+
+/// Keys of "task" that say where labelled texts are and how they are read; `formats` are those that the task takes.
+std::vector<Parameter> labelled_corpus_parameters(const std::vector<TextFormat>& formats);
+
+/// ConfigError for what the table cannot tell. Reads no files.
+void check_labelled_corpus(const Settings& task);
+
+/// Reads all files. Words are those that training texts have min_count times, and, if there are published vectors, all
+/// words of any of the texts that have one. Validation texts are a seeded part of the training texts unless they have a
+/// file of their own.
+///
+/// `saved_words` of a checkpoint take the place of counting. IoError, ConfigError as read_labelled_texts; ConfigError
+/// if files have other labels than the training texts.
+LabelledCorpus load_labelled_corpus(const Settings& task, const std::vector<std::string>& folders, std::uint64_t seed);
+
+/// Cuts a text as the settings say, and looks its words up. Never empty: a text without words has one unknown word.
+class TextEncoder {
+ public:
+  TextEncoder(const Settings& task, const WordTable& words);
+  /// At most max_length numbers.
+  std::vector<std::int32_t> encode(std::string_view text) const;
+
+ private:
+  const WordTable* words_;
+  bool lower_case_;
+  std::optional<std::int64_t> max_length_;
+};
+
+}  // namespace bough

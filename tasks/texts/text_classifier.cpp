@@ -1,0 +1,110 @@
+#include "tasks/texts/text_classifier.h"
+
+#include <fmt/format.h>
+
+#include "bough/autograd/autograd.h"
+#include "bough/core/errors.h"
+#include "bough/ops/activation.h"
+#include "bough/ops/arithmetic.h"
+#include "bough/ops/arrange.h"
+#include "bough/ops/compare.h"
+#include "bough/ops/rows.h"
+#include "bough/ops/segment.h"
+#include "tasks/texts/word_table.h"
+
+namespace bough {
+namespace {
+
+/// Of embeddings that are trained from nothing.
+constexpr double embedding_deviation = 0.1;
+
+nn::InputLayerOptions of_width(nn::InputLayerOptions input, std::int64_t dim) {
+  input.dim = dim;
+  return input;
+}
+
+/// Width of what the classifier reads of a text.
+std::int64_t readout_width(const TextClassifierOptions& options) {
+  const std::int64_t dim = options.transformer.layer.dim;
+  return options.sequences_per_text == 1 ? dim : 4 * dim;
+}
+
+}  // namespace
+
+TextClassifier::TextClassifier(const TextClassifierOptions& options)
+    : embeddings(randn({options.words, options.embedding_dim}) * embedding_deviation),
+      options_(options),
+      input_(of_width(options.input, options.transformer.layer.dim)),
+      transformer_(options.transformer),
+      output_({.in = options.hidden > 0 ? options.hidden : readout_width(options), .out = options.classes}),
+      output_dropout_(options.output_dropout) {
+  if (options.sequences_per_text != 1 && options.sequences_per_text != 2) {
+    throw ConfigError("classifier", fmt::format("a text has 1 or 2 sequences, not {}", options.sequences_per_text));
+  }
+  if (options.freeze_embeddings) {
+    add_buffer("embeddings", embeddings);
+  } else {
+    add_parameter("embeddings", embeddings);
+  }
+  const std::int64_t dim = options.transformer.layer.dim;
+  if (options.embedding_dim != dim) {
+    projection_ = std::make_unique<nn::Linear>(nn::LinearOptions{.in = options.embedding_dim, .out = dim});
+    add_module("projection", *projection_);
+  }
+  add_module("input", input_);
+  add_module("transformer", transformer_);
+  if (options.hidden > 0) {
+    hidden_ = std::make_unique<nn::Linear>(
+        nn::LinearOptions{.in = readout_width(options), .out = options.hidden, .activation = Activation::relu});
+    add_module("hidden", *hidden_);
+  }
+  add_module("output", output_);
+  add_module("output_dropout", output_dropout_);
+}
+
+void TextClassifier::set_embeddings(const Tensor& rows) {
+  if (rows.shape() != embeddings.shape()) {
+    throw ShapeError("classifier", fmt::format("embeddings must be {}, not {}", to_string(embeddings.shape()),
+                                               to_string(rows.shape())));
+  }
+  const NoGrad no_grad;
+  nn::Module::NamedTensors own = state();
+  for (auto& [name, tensor] : own) {
+    if (name == "embeddings") tensor = rows;
+  }
+  load_state(own);
+}
+
+Tensor TextClassifier::embed(const SequenceBatch& batch) const {
+  Tensor rows = gather_rows(embeddings, batch.words);
+  if (batch.has_placeholders) {
+    std::vector<float> keep;
+    for (const std::int32_t word : batch.words.to_vector<std::int32_t>()) {
+      keep.push_back(word == WordTable::placeholder ? 0.0f : 1.0f);
+    }
+    rows = rows * Tensor::from_vector(keep, {std::ssize(keep), 1}).to(rows.device());
+  }
+  if (projection_ != nullptr) rows = projection_->forward(rows);
+  return input_.forward(rows, batch.positions);
+}
+
+Tensor TextClassifier::sequence_vectors(const SequenceBatch& batch) const {
+  const Tensor nodes = transformer_.forward(batch.schedule, embed(batch));
+  if (!batch.readout_offsets.defined()) return nodes;
+  return segment_reduce(nodes, batch.readout_offsets, batch.maximum ? ReduceOp::max : ReduceOp::mean);
+}
+
+Tensor TextClassifier::forward(const SequenceBatch& batch) const {
+  Tensor read = sequence_vectors(batch);
+  if (options_.sequences_per_text == 2) {
+    const std::int64_t dim = options_.transformer.layer.dim, texts = batch.num_sequences / 2;
+    const Tensor pairs = read.reshape({texts, 2 * dim});
+    const Tensor u = slice(pairs, 1, 0, dim), v = slice(pairs, 1, dim, 2 * dim);
+    read = concatenate({pairs, abs(u - v), u * v}, 1);
+  }
+  read = output_dropout_.forward(read);
+  if (hidden_ != nullptr) read = output_dropout_.forward(hidden_->forward(read));
+  return output_.forward(read);
+}
+
+}  // namespace bough

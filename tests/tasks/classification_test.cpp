@@ -1,0 +1,294 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "bough/core/errors.h"
+#include "bough/core/random.h"
+#include "bough/nn/checkpoint.h"
+#include "bough/tasks/run_experiment.h"
+#include "tasks/runner/experiment.h"
+#include "tasks/texts/class_scores.h"
+#include "tasks/texts/classification_run.h"
+#include "tasks/texts/labelled_corpus.h"
+#include "tests/support/errors.h"
+#include "tests/support/files.h"
+#include "tests/support/threads.h"
+
+namespace bough {
+namespace {
+
+using nlohmann::json;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+/// Texts whose class is whether "good" or "bad" comes more often, where "not" turns the next word around.
+std::string made_up_texts(std::uint64_t seed, std::int64_t count) {
+  const std::vector<std::string> words = {"the", "film", "good", "bad", "not", "was", "a"};
+  const RandomStream random{seed, 0};
+  std::string lines;
+  std::uint64_t draw = 0;
+  for (std::int64_t i = 0; i < count;) {
+    std::string text;
+    int balance = 0, sign = 1;
+    for (std::uint32_t left = 3 + random(draw++) % 9; left > 0; --left) {
+      const std::string& word = words[random(draw++) % words.size()];
+      balance += word == "good" ? sign : word == "bad" ? -sign : 0;
+      sign = word == "not" ? -1 : 1;
+      text += word + " ";
+    }
+    if (balance == 0) continue;
+    lines += (balance > 0 ? "liked\t" : "disliked\t") + text + "\n";
+    ++i;
+  }
+  return lines;
+}
+
+/// What results.json has of the only run.
+json metrics_of(const ExperimentResults& results) { return results.document->at("runs").at(0).at("metrics"); }
+
+/// Presses Ctrl-C after some steps.
+class Stopper : public RunObserver {
+ public:
+  bool should_stop() override { return ++asked > 7; }
+  std::int64_t asked = 0;
+};
+
+class Classification : public testing::Test {
+ protected:
+  void SetUp() override {
+    test::write_file(folder_.file("train.tsv"), made_up_texts(1, 800));
+    test::write_file(folder_.file("test.tsv"), made_up_texts(2, 200));
+  }
+  json experiment() const {
+    json source = json::parse(R"({
+      "name": "made-up",
+      "task": {"kind": "text_classification", "format": "tsv", "degree_length": 8},
+      "model": {"layers": 2, "dim": 16, "heads": 2, "ffn": 16, "dropout": 0},
+      "graph": {"kind": "bpt", "k": 2},
+      "train": {"epochs": 25, "tokens_per_batch": 256, "learning_rate": 0.01, "warmup": 10}})");
+    source["task"]["train"] = folder_.file("train.tsv");
+    source["task"]["test"] = folder_.file("test.tsv");
+    return source;
+  }
+  ExperimentResults run(const json& source, const std::string& name = "out", RunOptions options = {}) const {
+    options.folder = folder_.file(name);
+    return run_experiment(source, options);
+  }
+  LabelledCorpus corpus(const json& changes) const {
+    json source = experiment();
+    source["task"].update(changes);
+    const auto settings = runner::read_experiment(source).runs.front().checked;
+    return load_labelled_corpus(settings.task, {}, 1);
+  }
+  test::TemporaryFolder folder_;
+};
+
+TEST_F(Classification, LearnsARuleAndSaysHowWell) {
+  test::write_file(folder_.file("train.tsv"), made_up_texts(1, 4000));
+  json source = experiment();
+  source["train"]["epochs"] = 12;
+  source["task"]["shifts"] = 2;
+  const ExperimentResults results = run(source);
+  ASSERT_EQ(results.runs.size(), 1u);
+  const json metrics = metrics_of(results);
+  EXPECT_GT(metrics["accuracy"].get<double>(), 0.93);
+  EXPECT_GT(metrics["macro_f1"].get<double>(), 0.93);
+  EXPECT_LT(metrics["loss"].get<double>(), 0.3);
+  EXPECT_GT(metrics["valid_accuracy"].get<double>(), 0.85);
+  EXPECT_THAT(metrics["labels"], ElementsAre("disliked", "liked"));
+  std::int64_t texts = 0;
+  for (const json& row : metrics["confusion"]) {
+    for (const json& count : row) texts += count.get<std::int64_t>();
+  }
+  EXPECT_EQ(texts, 200);
+  ASSERT_EQ(metrics["shifts"].size(), 3u);
+  EXPECT_EQ(metrics["shifts"][0], metrics["accuracy"]);
+}
+
+TEST_F(Classification, TrainsEveryKindOfPattern) {
+  for (const json& graph : {json("full"), json({{"kind", "window"}, {"width", 2}}), json("star"),
+                            json({{"kind", "hierarchical"}, {"size", 3}}), json({{"kind", "longformer"}, {"width", 2}}),
+                            json({{"kind", "causal"}, {"of", {{"kind", "bpt"}, {"k", 2}}}})}) {
+    json source = experiment();
+    source["graph"] = graph;
+    source["train"]["epochs"] = 6;
+    const ExperimentResults results = run_experiment(source);
+    EXPECT_GT(results.runs[0].metric("accuracy"), 0.65) << graph;
+  }
+}
+
+TEST_F(Classification, IsTheSameForAnyNumberOfThreadsAndPartsOfAStep) {
+  json source = experiment();
+  source["train"]["epochs"] = 1;
+  std::vector<std::vector<float>> embeddings;
+  for (const int threads : {1, 2}) {
+    const test::ThreadCount count(threads);
+    const std::string name = "threads" + std::to_string(threads);
+    run(source, name);
+    for (const auto& [tensor_name, tensor] :
+         nn::load_tensors(folder_.file(name + "/runs/bpt-k2/best.safetensors")).tensors) {
+      if (tensor_name == "embeddings") embeddings.push_back(tensor.to_vector<float>());
+    }
+  }
+  ASSERT_EQ(embeddings.size(), 2u);
+  EXPECT_EQ(embeddings[0], embeddings[1]);
+  const double whole = run(source, "whole").runs[0].metric("loss");
+  source["train"]["gradient_accumulation"] = 3;
+  EXPECT_NEAR(run(source, "parts").runs[0].metric("loss"), whole, 1e-3);
+}
+
+TEST_F(Classification, GoesOnBitForBitAfterAnInterruption) {
+  json source = experiment();
+  source["train"]["epochs"] = 2;
+  source["model"]["dropout"] = 0.2;
+  run(source, "whole");
+  Stopper stopper;
+  EXPECT_TRUE(run(source, "cut", {.observer = &stopper}).interrupted);
+  run(source, "cut", {.resume = true});
+  const auto tensors = [&](const std::string& name) {
+    std::map<std::string, std::vector<float>> result;
+    for (const auto& [key, tensor] :
+         nn::load_tensors(folder_.file(name + "/runs/bpt-k2/checkpoint.safetensors")).tensors) {
+      result[key] = tensor.to_vector<float>();
+    }
+    return result;
+  };
+  EXPECT_EQ(tensors("whole"), tensors("cut"));
+}
+
+TEST_F(Classification, KeepsFrequentWordsAndThoseThatHaveAPublishedVector) {
+  test::write_file(folder_.file("small.tsv"), "a\tred red Blue\nb\tgreen, blue\n");
+  test::write_file(folder_.file("small_test.tsv"), "a\tyellow purple red\n");
+  test::write_file(folder_.file("vectors.txt"), "yellow 1 2 3\nred 4 5 6\nothers 7 8 9\n");
+  const json files = {{"train", folder_.file("small.tsv")},
+                      {"valid", folder_.file("small_test.tsv")},
+                      {"test", folder_.file("small_test.tsv")}};
+  const LabelledCorpus counted = corpus(files);
+  EXPECT_THAT(counted.words.words(), ElementsAre("red", "blue"));
+  EXPECT_FALSE(counted.vectors.defined());
+  EXPECT_EQ(counted.test.words, (std::vector<std::int32_t>{0, 0, 2}));
+  EXPECT_EQ(counted.train.words, (std::vector<std::int32_t>{2, 2, 3, 0, 0, 3}));
+
+  json with_vectors = files;
+  with_vectors["embeddings"] = folder_.file("vectors.txt");
+  const LabelledCorpus published = corpus(with_vectors);
+  EXPECT_THAT(published.words.words(), ElementsAre("red", "blue", "yellow"));
+  ASSERT_EQ(published.vectors.shape(), (Shape{5, 3}));
+  const std::vector<float> rows = published.vectors.to_vector<float>();
+  EXPECT_EQ(std::vector<float>(rows.begin() + 6, rows.begin() + 9), (std::vector<float>{4, 5, 6}));
+  EXPECT_EQ(std::vector<float>(rows.end() - 3, rows.end()), (std::vector<float>{1, 2, 3}));
+  EXPECT_THAT(published.remarks.back(), HasSubstr("2 of these words (66.7%)"));
+}
+
+TEST_F(Classification, HoldsOutASeededShareForValidation) {
+  const LabelledCorpus one = corpus({{"valid_fraction", 0.25}});
+  EXPECT_EQ(one.valid.num_texts(), 200);
+  EXPECT_EQ(one.train.num_texts(), 600);
+  EXPECT_EQ(one.valid.words, corpus({{"valid_fraction", 0.25}}).valid.words);
+  EXPECT_THAT(test::error_message<ConfigError>([&] {
+                test::write_file(folder_.file("one.tsv"), "a\tword\n");
+                corpus({{"train", folder_.file("one.tsv")}});
+              }),
+              HasSubstr("leaves none to train on"));
+}
+
+TEST_F(Classification, FreezesPublishedVectorsUnlessTheyAreToBeTrained) {
+  std::string vectors;
+  for (const char* word : {"the", "film", "good", "bad", "not", "was", "a"}) {
+    vectors += word;
+    for (int i = 0; i < 10; ++i) vectors += " " + std::to_string(std::sin(static_cast<double>(word[0] * (i + 1))));
+    vectors += "\n";
+  }
+  test::write_file(folder_.file("vectors.txt"), vectors);
+  json source = experiment();
+  source["task"]["embeddings"] = folder_.file("vectors.txt");
+  source["train"]["epochs"] = 1;
+  const auto embeddings = [&](const std::string& name) {
+    for (const auto& [key, tensor] : nn::load_tensors(folder_.file(name + "/runs/bpt-k2/best.safetensors")).tensors) {
+      if (key == "embeddings") return tensor.to_vector<float>();
+    }
+    return std::vector<float>{};
+  };
+  const Tensor published = corpus({{"embeddings", folder_.file("vectors.txt")}}).vectors;
+  run(source, "frozen");
+  EXPECT_EQ(embeddings("frozen"), published.to_vector<float>());
+  source["model"]["freeze_embeddings"] = false;
+  run(source, "trained");
+  EXPECT_NE(embeddings("trained"), published.to_vector<float>());
+}
+
+TEST_F(Classification, SaysWhatDoesNotFit) {
+  const auto error_of = [&](const json& changes) {
+    json source = experiment();
+    source.merge_patch(changes);
+    return test::error_message<Error>([&] { run(source, "error"); });
+  };
+  EXPECT_THAT(error_of({{"task", {{"format", "sst5"}}}}), HasSubstr("phrases"));
+  EXPECT_THAT(error_of({{"task", {{"train", "nowhere.tsv"}}}}), HasSubstr("nowhere.tsv"));
+  EXPECT_THAT(error_of({{"train", {{"captured", true}}}}), HasSubstr("captured"));
+  EXPECT_THAT(error_of({{"model", {{"readout", "top"}}}}), HasSubstr("readout"));
+}
+
+TEST(ClassScores, AreRightByHand) {
+  ClassScores scores({"x", "y", "z"});
+  // Truth x x y y; predicted x y y y: precision of y 2/3, recall 1.
+  const std::vector<std::int32_t> truth = {0, 0, 1, 1};
+  scores.add(Tensor::from_vector<float>({2, 0, 0, 0, 1, 0, 0, 3, 0, 0, 5, 0}, {4, 3}), truth);
+  const json details = scores.details();
+  EXPECT_DOUBLE_EQ(details["accuracy"], 0.75);
+  EXPECT_EQ(details["confusion"], json::parse("[[1, 1, 0], [0, 2, 0], [0, 0, 0]]"));
+  EXPECT_DOUBLE_EQ(details["classes"][0]["precision"], 1);
+  EXPECT_DOUBLE_EQ(details["classes"][0]["recall"], 0.5);
+  EXPECT_DOUBLE_EQ(details["classes"][1]["precision"], 2.0 / 3);
+  EXPECT_DOUBLE_EQ(details["classes"][1]["f1"], 0.8);
+  EXPECT_EQ(details["classes"][2]["texts"], 0);
+  EXPECT_DOUBLE_EQ(details["macro_f1"], (2.0 / 3 + 0.8) / 2) << "of the two classes that occur";
+  const double first = std::log(std::exp(2.0) + 2) - 2, second = std::log(std::exp(1.0) + 2),
+               third = std::log(std::exp(3.0) + 2) - 3, fourth = std::log(std::exp(5.0) + 2) - 5;
+  EXPECT_NEAR(details["loss"].get<double>(), (first + second + third + fourth) / 4, 1e-6);
+}
+
+class Inference : public testing::Test {
+ protected:
+  /// The hypothesis is entailed if its word is in the premise, and contradicted if it stands there after "no".
+  std::string pairs(std::uint64_t seed, std::int64_t count) const {
+    const std::vector<std::string> words = {"dog", "cat", "bird", "fish"};
+    const RandomStream random{seed, 0};
+    std::string lines;
+    std::uint64_t draw = 0;
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::uint32_t kind = random(draw++) % 3, chosen = random(draw++) % 4, other = (chosen + 1) % 4;
+      const std::string premise = kind == 0   ? "here is a " + words[chosen] + " and no " + words[other]
+                                  : kind == 1 ? "here is a " + words[other] + " and no " + words[chosen]
+                                              : "here is a " + words[other] + " and no " + words[(chosen + 2) % 4];
+      lines += std::string(kind == 0   ? "entailment"
+                           : kind == 1 ? "contradiction"
+                                       : "neutral") +
+               "\t" + premise + "\ta " + words[chosen] + "\n";
+    }
+    return lines + "-\tundecided\tpair\n";
+  }
+  test::TemporaryFolder folder_;
+};
+
+TEST_F(Inference, LearnsToCompareTwoSentences) {
+  test::write_file(folder_.file("train.tsv"), pairs(1, 600));
+  test::write_file(folder_.file("test.tsv"), pairs(2, 150));
+  json source = json::parse(R"({
+    "name": "pairs",
+    "task": {"kind": "nli", "format": "snli_tsv", "degree_length": 8},
+    "model": {"layers": 2, "dim": 24, "heads": 2, "ffn": 32, "dropout": 0, "hidden": 16},
+    "graph": {"kind": "bpt", "k": 2},
+    "train": {"epochs": 20, "tokens_per_batch": 512, "learning_rate": 0.005, "warmup": 20}})");
+  source["task"]["train"] = folder_.file("train.tsv");
+  source["task"]["test"] = folder_.file("test.tsv");
+  const ExperimentResults results = run_experiment(source, {.folder = folder_.file("out")});
+  EXPECT_GT(results.runs[0].metric("accuracy"), 0.9);
+  EXPECT_EQ(metrics_of(results)["labels"].size(), 3u);
+}
+
+}  // namespace
+}  // namespace bough
