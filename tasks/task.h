@@ -89,7 +89,8 @@ class TrainingRun {
   virtual void load_state(const nn::Module::NamedTensors& /*state*/) {}
   /// What checkpoints must hold beside the parameters, for programs that use the model.
   virtual std::map<std::string, std::string> notes() const { return {}; }
-  /// What a reader of the log should know about the data: sizes, what was left out, how much of it is known. A line each.
+  /// What a reader of the log should know about the data: sizes, what was left out, how much of it is known. A line
+  /// each.
   virtual std::vector<std::string> remarks() const { return {}; }
 };
 
