@@ -92,6 +92,8 @@ class TrainingRun {
   /// What a reader of the log should know about the data: sizes, what was left out, how much of it is known. A line
   /// each.
   virtual std::vector<std::string> remarks() const { return {}; }
+  /// What Task::bounds cannot know without the data, such as the score of guessing the most frequent class.
+  virtual std::vector<Bound> bounds() const { return {}; }
 };
 
 /// One run of a sweep, checked: what the tables of the task allow, with defaults filled in.

@@ -68,6 +68,7 @@ std::vector<RunPlan> plan_runs(const Experiment& experiment) {
       const auto started = experiment.task->start(run.checked);
       plan.facts = started->facts();
       plan.remarks = started->remarks();
+      plan.bounds = started->bounds();
       plan.steps_per_epoch = started->steps_per_epoch();
       plan.inputs = inputs.read(*experiment.task, run.checked);
       const training::TrainingOptions options = training::training_options(run.checked.train, plan.steps_per_epoch);

@@ -15,6 +15,7 @@ struct RunPlan {
   RunInputs inputs = {};
   std::string error = {};
   std::vector<std::string> remarks = {};  ///< about its data
+  std::vector<tasks::Bound> bounds = {};  ///< that follow from its data
   std::int64_t steps_per_epoch = 1;
   double seconds = 0;  ///< about, on one core
 };

@@ -90,6 +90,13 @@ Sweep::Sweep(const Experiment& experiment, const std::vector<RunPlan>& plans, co
   results.command = options.command;
   results.metric = experiment.task->metric();
   results.bounds = experiment.task->bounds(experiment.runs.front().checked);
+  for (const RunPlan& plan : plans) {
+    for (const tasks::Bound& bound : plan.bounds) {
+      if (std::ranges::find(results.bounds, bound.name, &tasks::Bound::name) == results.bounds.end()) {
+        results.bounds.push_back(bound);
+      }
+    }
+  }
 }
 
 std::vector<const RunPlan*> Sweep::pending() {

@@ -11,6 +11,7 @@
 #include "bough/core/errors.h"
 #include "bough/core/random.h"
 #include "bough/ops/cross_entropy.h"
+#include "tasks/texts/baselines.h"
 #include "tasks/texts/batch_order.h"
 #include "tasks/texts/class_scores.h"
 #include "tasks/texts/made_ahead.h"
@@ -64,6 +65,7 @@ class ClassificationRun : public TrainingRun {
   json evaluate(Split split) override;
   std::map<std::string, std::string> notes() const override;
   std::vector<std::string> remarks() const override { return corpus_.remarks; }
+  std::vector<Bound> bounds() const override;
 
  private:
   struct Seeded {
@@ -233,6 +235,15 @@ json ClassificationRun::evaluate(Split split) {
     metrics["shifts"].push_back(score(test_, shift).accuracy());
   }
   return metrics;
+}
+
+std::vector<Bound> ClassificationRun::bounds() const {
+  const std::int64_t classes = std::ssize(corpus_.labels);
+  std::vector<Bound> bounds = {{"most frequent class", majority_accuracy(corpus_.train, corpus_.test, classes)}};
+  if (are_pairs(corpus_)) {
+    bounds.push_back({"lexical overlap", overlap_accuracy(corpus_.train, corpus_.test, classes)});
+  }
+  return bounds;
 }
 
 std::map<std::string, std::string> ClassificationRun::notes() const {

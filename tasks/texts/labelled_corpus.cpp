@@ -201,6 +201,10 @@ std::vector<Parameter> labelled_corpus_parameters(const std::vector<TextFormat>&
           "degree is solved",
           {.initial = 64, .smallest = 1, .largest = max_sequence_length}),
       boolean_parameter("skip_bad", "leave malformed lines out and say how many, instead of ending with an error")};
+  if (std::ranges::any_of(formats, is_pair)) {
+    parameters.push_back(choice_parameter(
+        "reads", "both sentences, or the hypothesis alone: how much it gives away by itself", {"both", "hypothesis"}));
+  }
   if (phrases) {
     parameters.push_back(boolean_parameter(
         "phrases", "of sst5, sst2: learn from every labelled phrase of a tree, not sentences alone", true));
@@ -214,6 +218,8 @@ void check_labelled_corpus(const Settings& task) {
                     "phrases of one sentence would be in training and validation; name a file with valid, or set "
                     "phrases to false");
 }
+
+bool reads_pairs(const Settings& task) { return is_pair(format_of(task)) && task.string("reads") == "both"; }
 
 LabelledCorpus load_labelled_corpus(const Settings& task, const std::vector<std::string>& folders, std::uint64_t seed) {
   LabelledCorpus corpus;
@@ -231,7 +237,12 @@ LabelledCorpus load_labelled_corpus(const Settings& task, const std::vector<std:
     if (split->labels != corpus.labels)
       throw ConfigError("task", "the files have other labels than the training texts");
   }
-  const bool pairs = is_pair(format_of(task));
+  const bool pairs = reads_pairs(task);
+  if (is_pair(format_of(task)) && !pairs) {
+    for (LabelledTexts* split : {&raw.train, &raw.valid, &raw.test}) {
+      for (LabelledText& text : split->texts) text.text = std::move(text.second);
+    }
+  }
   Cutter cutter(task, corpus.words);
   corpus.train = cutter.cut(raw.train, pairs);
   corpus.valid = cutter.cut(raw.valid, pairs);

@@ -10,6 +10,7 @@
 #include "bough/nn/checkpoint.h"
 #include "bough/tasks/run_experiment.h"
 #include "tasks/runner/experiment.h"
+#include "tasks/texts/baselines.h"
 #include "tasks/texts/class_scores.h"
 #include "tasks/texts/classification_run.h"
 #include "tasks/texts/labelled_corpus.h"
@@ -274,6 +275,21 @@ class Inference : public testing::Test {
   test::TemporaryFolder folder_;
 };
 
+TEST(Baselines, AreRightByHand) {
+  // Of the pairs with label 0 all words are shared, of those with label 1 none, of the last one half.
+  const EncodedTexts train{.sequences_per_text = 2,
+                           .words = {2, 3, 2, 4, 5, 4, 5, 2, 6, 0, 6, 0},
+                           .offsets = {0, 2, 3, 5, 7, 8, 9, 11, 12},
+                           .labels = {0, 0, 1, 1}};
+  const EncodedTexts test{.sequences_per_text = 2,
+                          .words = {7, 8, 7, 8, 7, 9, 7, 8, 7, 9},
+                          .offsets = {0, 2, 4, 5, 6, 8, 10},
+                          .labels = {0, 1, 1}};
+  EXPECT_DOUBLE_EQ(majority_accuracy(train, test, 2), 1.0 / 3) << "the first of two equally frequent classes";
+  // (0 missing, all shared) -> 0, right; (1 missing, none shared) -> 1, right; (1 missing, half) is new -> 0, wrong.
+  EXPECT_DOUBLE_EQ(overlap_accuracy(train, test, 2), 2.0 / 3);
+}
+
 TEST_F(Inference, LearnsToCompareTwoSentences) {
   test::write_file(folder_.file("train.tsv"), pairs(1, 600));
   test::write_file(folder_.file("test.tsv"), pairs(2, 150));
@@ -288,6 +304,16 @@ TEST_F(Inference, LearnsToCompareTwoSentences) {
   const ExperimentResults results = run_experiment(source, {.folder = folder_.file("out")});
   EXPECT_GT(results.runs[0].metric("accuracy"), 0.9);
   EXPECT_EQ(metrics_of(results)["labels"].size(), 3u);
+  const json bounds = results.document->at("bounds");
+  ASSERT_EQ(bounds.size(), 2u);
+  EXPECT_EQ(bounds[1]["name"], "lexical overlap");
+  EXPECT_LT(bounds[1]["value"].get<double>(), 0.8);
+
+  source["task"]["reads"] = "hypothesis";
+  source["train"]["epochs"] = 4;
+  const ExperimentResults alone = run_experiment(source);
+  EXPECT_LT(alone.runs[0].metric("accuracy"), 0.55) << "the hypothesis tells nothing";
+  EXPECT_EQ(alone.document->at("bounds").size(), 1u);
 }
 
 }  // namespace

@@ -1,0 +1,62 @@
+#include "tasks/texts/baselines.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "tasks/texts/word_table.h"
+
+namespace bough {
+namespace {
+
+using Overlap = std::pair<std::int64_t, std::int64_t>;  ///< missing words, tenths that are shared
+
+Overlap overlap_of(const EncodedTexts& texts, std::int64_t text) {
+  constexpr std::int64_t most_missing = 5, tenths = 10;
+  const auto first = texts.sequence(2 * text), second = texts.sequence(2 * text + 1);
+  const auto is_shared = [&](std::int32_t word) {
+    return word != WordTable::unknown && std::ranges::find(first, word) != first.end();
+  };
+  const std::int64_t shared = std::ranges::count_if(second, is_shared), all = std::ssize(second);
+  return {std::min(most_missing, all - shared), tenths * shared / std::max<std::int64_t>(1, all)};
+}
+
+std::int32_t most_frequent(const std::vector<std::int64_t>& counts) {
+  return static_cast<std::int32_t>(std::ranges::max_element(counts) - counts.begin());
+}
+
+/// Of a rule that tells the class of a text by a feature of it.
+template <typename Feature>
+double accuracy_of(const EncodedTexts& train, const EncodedTexts& test, std::int64_t classes,
+                   const std::function<Feature(const EncodedTexts&, std::int64_t)>& feature_of) {
+  std::map<Feature, std::vector<std::int64_t>> counts;
+  std::vector<std::int64_t> all(static_cast<std::size_t>(classes));
+  for (std::int64_t text = 0; text < train.num_texts(); ++text) {
+    const auto label = static_cast<std::size_t>(train.labels[static_cast<std::size_t>(text)]);
+    auto& of_feature = counts[feature_of(train, text)];
+    of_feature.resize(all.size());
+    ++of_feature[label];
+    ++all[label];
+  }
+  std::int64_t right = 0;
+  for (std::int64_t text = 0; text < test.num_texts(); ++text) {
+    const auto known = counts.find(feature_of(test, text));
+    const std::int32_t predicted = most_frequent(known == counts.end() ? all : known->second);
+    right += predicted == test.labels[static_cast<std::size_t>(text)] ? 1 : 0;
+  }
+  return test.num_texts() == 0 ? 0 : static_cast<double>(right) / static_cast<double>(test.num_texts());
+}
+
+}  // namespace
+
+double majority_accuracy(const EncodedTexts& train, const EncodedTexts& test, std::int64_t classes) {
+  return accuracy_of<int>(train, test, classes, [](const EncodedTexts&, std::int64_t) { return 0; });
+}
+
+double overlap_accuracy(const EncodedTexts& train, const EncodedTexts& test, std::int64_t classes) {
+  return accuracy_of<Overlap>(train, test, classes, overlap_of);
+}
+
+}  // namespace bough
