@@ -42,6 +42,7 @@ training::LoopRequest loop_request(const RunRequest& request, std::int64_t steps
                     {inputs_note, to_json(request.inputs).dump()}},
           .train = run.checked.train,
           .metric = request.task->metric(),
+          .selection = request.task->selection(run.checked),
           .device = run.checked.device,
           .folder = request.folder,
           .resume = request.resume,
