@@ -70,6 +70,7 @@ struct Results {
   std::string command;  ///< how to repeat it
   Metric metric;
   std::vector<Bound> bounds;
+  std::vector<Reference> references = {};
   std::vector<RunResult> runs;
   std::vector<GraphPicture> pictures = {};  ///< of every graph of the runs that can be drawn
 

@@ -90,6 +90,7 @@ Sweep::Sweep(const Experiment& experiment, const std::vector<RunPlan>& plans, co
   results.command = options.command;
   results.metric = experiment.task->metric();
   results.bounds = experiment.task->bounds(experiment.runs.front().checked);
+  results.references = experiment.references;
 }
 
 std::vector<const RunPlan*> Sweep::pending() {

@@ -306,6 +306,34 @@ TEST(ReportPage, ListsTheMachineInATable) {
   EXPECT_EQ(seen, json::parse(R"([["cores", "2"], ["libraries oneTBB", "2021.8"], ["processor", "<fast"]])"));
 }
 
+TEST(ReportPage, DrawsCitedFiguresAsNamedLinesThatAreNoPoints) {
+  runner::Results results = runner::sample_results();
+  results.references = {{"Other <system", 0.55, "A 2017"}, {"Third", 0.553, ""}};
+  const json seen = asked_in_browser(to_html(summarize(results)), R"(
+    const sets = Chart.getChart("quality").data.datasets;
+    const canvas = document.getElementById("quality");
+    const spoken = [1, 2, 3, 4].map(() => {
+      canvas.dispatchEvent(new KeyboardEvent("keydown", {key: "ArrowRight", bubbles: true}));
+      return document.getElementById("quality-spoken").textContent;
+    });
+    const dashes = sets.map((set) => String(set.borderDash));
+    return {cited: sets.filter((set) => set.nameOnLine).map((set) => [set.label, set.nameOnLine, set.data[0].y]),
+            told: describe(sets.at(-2), sets.at(-2).data[0]), spoken, unique: dashes.filter((dash) => dash === dashes.at(-1)).length,
+            speed: Chart.getChart("speed").data.datasets.filter((set) => set.nameOnLine).length,
+            rows: [...document.querySelectorAll("#cited tbody tr")].map((row) => [...row.cells].map((cell) => cell.textContent)),
+            measured: document.querySelectorAll("#settings tbody tr").length};)");
+  EXPECT_EQ(seen["cited"], json::parse(R"x([["Other <system (cited)", "Other <system 0.55 (cited)", 0.55],
+                                           ["Third (cited)", "Third 0.553 (cited)", 0.553]])x"));
+  EXPECT_EQ(seen["told"], "Other <system, cited, A 2017: 0.55");
+  EXPECT_EQ(seen["unique"], 2) << "no series and no bound has their dashes";
+  EXPECT_EQ(seen["speed"], 0);
+  for (const json& point : seen["spoken"]) EXPECT_EQ(point.get<std::string>().find("cited"), std::string::npos);
+  EXPECT_EQ(seen["rows"], json::parse(R"([["Other <system", "0.5500", "published figure, cited", "A 2017"],
+                                          ["Third", "0.5530", "published figure, cited", ""],
+                                          ["ideal", "0.4250", "known bound", ""]])"));
+  EXPECT_EQ(seen["measured"], 3);
+}
+
 TEST(ReportPage, MarksTheAxisAtTheValuesThatWereSwept) {
   const json seen = asked_in_browser(to_html(summarize(runner::sample_of_two_lengths())), R"(
     return Chart.getChart("quality_by_length").scales.x.ticks.map((tick) => tick.label);)");

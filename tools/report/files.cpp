@@ -90,7 +90,8 @@ ordered_json to_json(const Plot& plot) {
                         {"logarithmic", plot.logarithmic},
                         {"x_range", {range.x_low, range.x_high}},
                         {"x_ticks", x_steps(plot, range)},
-                        {"bounds", !plot.bounds.empty()}};
+                        {"bounds", !plot.bounds.empty()},
+                        {"references", !plot.references.empty()}};
   entry["series"] = ordered_json::array();
   for (const PlotSeries& series : plot.series) {
     ordered_json line = {{"name", series.name}, {"style", to_json(series.style)}, {"points", ordered_json::array()}};
@@ -188,6 +189,11 @@ ordered_json to_json(const Summary& summary) {
   file["bounds"] = ordered_json::array();
   for (const runner::Bound& bound : results.bounds) {
     file["bounds"].push_back({{"name", bound.name}, {"value", bound.value}});
+  }
+  file["references"] = ordered_json::array();
+  for (const runner::Reference& reference : results.references) {
+    file["references"].push_back(runner::to_json(reference));
+    file["references"].back()["name_on_line"] = name_on_line(reference);
   }
   const std::vector<SeriesStyle> styles = point_styles(summary);
   file["points"] = ordered_json::array();

@@ -57,6 +57,37 @@ std::string table_of(const Summary& summary) {
   return text + "</tbody>";
 }
 
+/// Values of the metric that no run has measured.
+std::string cited_of(const runner::Results& results) {
+  if (results.references.empty()) return "";
+  std::string rows;
+  const auto add = [&rows](const std::string& name, double value, const char* what, const std::string& source) {
+    rows += fmt::format("<tr><th scope=\"row\">{}</th><td>{:.4f}</td><td>{}</td><td>{}</td></tr>\n", escape_xml(name),
+                        value, what, escape_xml(source));
+  };
+  for (const runner::Reference& reference : results.references) {
+    add(reference.name, reference.value, "published figure, cited", reference.source);
+  }
+  for (const runner::Bound& bound : results.bounds) add(bound.name, bound.value, "known bound", "");
+  return fmt::format(
+      "<h3>Not measured here</h3>\n<p>Published figures are cited for comparison; these systems have not been run "
+      "here, "
+      "and their data, sizes and training may differ. No finding is about them.</p>\n"
+      "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Values that were not measured here\">\n"
+      "<table id=\"cited\" class=\"cited\"><thead><tr><th>name</th><th>{}</th><th>what it is</th><th>source</th></tr>"
+      "</thead>\n<tbody>\n{}</tbody></table></div>\n",
+      escape_xml(results.metric.name), rows);
+}
+
+std::string lines_in_words(const runner::Results& results) {
+  std::string text = results.bounds.empty() ? "" : "Dashed grey: known bounds. ";
+  if (!results.references.empty()) {
+    text +=
+        "Lines of dashes and dots with a name on them: published figures of other systems, cited, not measured here.";
+  }
+  return text;
+}
+
 /// A pattern as tables of findings name it: a button that shows all of it, and its degree.
 std::string pattern_cell(const Summary& summary, std::size_t index) {
   const Point& point = summary.points[index];
@@ -240,10 +271,11 @@ std::string to_html(const Summary& summary) {
                     {"@NOTE@", results.note.empty() ? "" : fmt::format("<p>Note: {}</p>", escape_xml(results.note))},
                     {"@QUALITY_TITLE@", escape_xml(with_capital(quality_title))},
                     {"@QUALITY@", canvas("quality", quality_title + "; the numbers are in the table below")},
-                    {"@BOUNDS@", results.bounds.empty() ? "" : "Dashed grey: known bounds."},
+                    {"@BOUNDS@", lines_in_words(results)},
                     {"@DIRECTION@", results.metric.lower_is_better ? "Lower is better." : "Higher is better."},
                     {"@FINDINGS@", findings_of(summary)},
                     {"@TABLE@", table_of(summary)},
+                    {"@CITED@", cited_of(results)},
                     {"@TIMES@", times_of(summary)},
                     {"@UNFINISHED@", unfinished_of(summary)},
                     {"@CURVES@", canvas("curves", "validation scores during training")},

@@ -52,7 +52,28 @@ const errorBars = {
   },
 };
 
+/// Names stand on the lines of cited figures, the lowest first; one that would cover the name below it moves up.
+const lineNames = {
+  id: "lineNames",
+  afterDatasetsDraw(chart) {
+    const lines = chart.data.datasets.filter((set, index) => set.nameOnLine && chart.isDatasetVisible(index))
+      .map((set) => [chart.scales.y.getPixelForValue(set.data[0].y), set.nameOnLine]);
+    const context = chart.ctx;
+    let free = Infinity;
+    context.save();
+    context.fillStyle = pageColour("--text");
+    context.font = "12px system-ui, sans-serif";
+    for (const [height, name] of lines.sort((a, b) => b[0] - a[0])) {
+      free = Math.min(free, height - 4);
+      context.fillText(name, chart.chartArea.left + 6, free);
+      free -= 14;
+    }
+    context.restore();
+  },
+};
+
 function describe(dataset, value) {
+  if (dataset.isBound) return `${value.label}: ${Number(value.y.toPrecision(5))}`;
   const spread = value.deviation ? ` ± ${value.deviation.toPrecision(2)}` : "";
   const best = value.best ? ", the best" : "";
   return `${value.label ?? dataset.label}: ${Number(value.y.toPrecision(5))}${spread} at ${Number(value.x.toPrecision(4))}${best}`;
@@ -97,7 +118,7 @@ function draw(id, datasets, x, y) {
   const chart = new Chart(canvas, {
     type: "line",
     data: {datasets},
-    plugins: [errorBars],
+    plugins: [errorBars, lineNames],
     options: {
       animation: false,
       responsive: true,
@@ -151,7 +172,12 @@ function drawPlot(plot) {
     label: bound.name, isBound: true, borderColor: "#888888", backgroundColor: "#888888", borderDash: [3, 3],
     borderWidth: 1.5, radius: 0, data: plot.x_range.map((x) => ({x, y: bound.value, label: bound.name})),
   })) : [];
-  draw(plot.name, [...sets, ...bounds],
+  const cited = plot.references ? data.references.map((reference) => ({
+    label: `${reference.name} (cited)`, nameOnLine: reference.name_on_line, isBound: true, borderColor: pageColour("--soft"),
+    backgroundColor: pageColour("--soft"), borderDash: [9, 3, 2, 3], borderWidth: 1.5, radius: 0,
+    data: plot.x_range.map((x) => ({x, y: reference.value, label: `${reference.name}, cited${reference.source && `, ${reference.source}`}`})),
+  })) : [];
+  draw(plot.name, [...sets, ...bounds, ...cited],
        {title: plot.x_title, logarithmic: plot.logarithmic, range: plot.x_range, ticks: plot.x_ticks}, {title: plot.y_title});
 }
 

@@ -123,7 +123,11 @@ Plot plot_of(const Summary& summary, const Quantity& quantity, const Axis& axis)
             .x_title = axis.x_title,
             .y_title = quantity.title,
             .series = {},
-            .bounds = quantity.name == "quality" ? summary.results.bounds : std::vector<runner::Bound>{}};
+            .bounds = {}};
+  if (quantity.name == "quality") {
+    plot.bounds = summary.results.bounds;
+    plot.references = summary.results.references;
+  }
   Lines lines(summary);
   for (std::size_t i = 0; i < summary.points.size(); ++i) {
     const Point& point = summary.points[i];
@@ -228,6 +232,7 @@ PlotRange plot_range(const Plot& plot) {
     }
   }
   for (const runner::Bound& bound : plot.bounds) take(bound.value);
+  for (const runner::Reference& reference : plot.references) take(reference.value);
   if (range.y_low > range.y_high) range.y_low = 0, range.y_high = 1;
   const double margin = std::max(0.05 * (range.y_high - range.y_low), 1e-3);
   range.y_low -= margin;
@@ -241,6 +246,10 @@ PlotRange plot_range(const Plot& plot) {
     range.x_high += room;
   }
   return range;
+}
+
+std::string name_on_line(const runner::Reference& reference) {
+  return fmt::format("{} {:.4g} (cited)", reference.name, reference.value);
 }
 
 std::vector<double> round_steps(double low, double high, int about) {

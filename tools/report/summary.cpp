@@ -108,6 +108,9 @@ runner::Results combine(std::vector<runner::Results> all) {
       const bool known = std::ranges::any_of(result.bounds, [&](const auto& b) { return b.name == bound.name; });
       if (!known) result.bounds.push_back(bound);
     }
+    for (const runner::Reference& reference : one.references) {
+      if (std::ranges::count(result.references, reference) == 0) result.references.push_back(reference);
+    }
   }
   return result;
 }

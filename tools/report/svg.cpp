@@ -20,14 +20,17 @@ class Drawing {
   std::string draw() {
     text_ = fmt::format(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {}\" role=\"img\" font-family=\"sans-serif\" "
-        "font-size=\"13\">\n<style>text {{ fill: #222 }} .axis {{ stroke: #888 }} .grid {{ stroke: #8884 }} .back {{ "
+        "font-size=\"13\">\n<style>text {{ fill: #222 }} .axis {{ stroke: #888 }} .grid {{ stroke: #8884 }} .cited {{ "
+        "stroke: #595959 }} .back {{ "
         "fill: "
-        "#fff }} @media (prefers-color-scheme: dark) {{ text {{ fill: #eee }} .back {{ fill: #181a1b }} }}</style>\n"
+        "#fff }} @media (prefers-color-scheme: dark) {{ text {{ fill: #eee }} .back {{ fill: #181a1b }} .cited "
+        "{{ stroke: #b4b4b4 }} }}</style>\n"
         "<title>{}</title>\n<rect class=\"back\" width=\"{}\" height=\"{}\"/>\n",
         width, height, escape_xml(plot_.title), width, height);
     text_at(left, 24, experiment_ + ": " + plot_.title);
     axes();
     bounds();
+    references();
     for (const PlotSeries& one : plot_.series) series(one);
     return text_ + "</svg>\n";
   }
@@ -62,6 +65,20 @@ class Drawing {
     for (const runner::Bound& bound : plot_.bounds) {
       line("stroke=\"#888\" stroke-dasharray=\"3 3\"", left, y(bound.value), width - right, y(bound.value));
       text_at(width - right + 6, y(bound.value) + 4, fmt::format("{} {:.3f}", bound.name, bound.value));
+    }
+  }
+
+  /// Names stand on their lines, the lowest first; one that would cover the name below it moves up.
+  void references() {
+    std::vector<runner::Reference> lines = plot_.references;
+    std::ranges::stable_sort(lines, std::greater(), [this](const auto& line) { return y(line.value); });
+    double free = height;
+    for (const runner::Reference& one : lines) {
+      line("class=\"cited\" stroke-width=\"1.5\" stroke-dasharray=\"9 3 2 3\"", left, y(one.value), width - right,
+           y(one.value));
+      free = std::min(free, y(one.value) - 4);
+      text_at(left + 6, free, name_on_line(one));
+      free -= 15;
     }
   }
 

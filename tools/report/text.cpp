@@ -49,6 +49,7 @@ std::string wrapped(const std::vector<std::string>& sentences, std::size_t width
 std::string table_text(const Summary& summary) {
   std::size_t width = 7;
   for (const Point& point : summary.points) width = std::max(width, point.label.size());
+  for (const runner::Reference& reference : summary.results.references) width = std::max(width, reference.name.size());
   const bool has_last = summary.has_last_scores();
   std::string text = fmt::format("{:<{}}  {:>8}  {:>17}  {}{:>6}  {:>9}  {:>9}  {:>9}  {:>9}  {:>10}\n", "pattern",
                                  width, "degree", "test " + summary.results.metric.name,
@@ -62,6 +63,10 @@ std::string table_text(const Summary& summary) {
   }
   for (const runner::Bound& bound : summary.results.bounds) {
     text += fmt::format("{:<{}}  {:>8}  {:>17.4f}\n", bound.name, width, "", bound.value);
+  }
+  for (const runner::Reference& reference : summary.results.references) {
+    text += fmt::format("{:<{}}  {:>8}  {:>17.4f}  cited, not run here{}\n", reference.name, width, "", reference.value,
+                        reference.source.empty() ? "" : ": " + reference.source);
   }
   if (has_last) text += "Tested are the checkpoints that were best on the validation data (at step), not the last.\n";
   for (const runner::RunResult& run : summary.results.runs) {
@@ -84,6 +89,9 @@ std::string plot_text(const Summary& summary, int width, int height) {
     return static_cast<std::size_t>(std::clamp<double>(std::lround(share * (cells - 1)), 0, cells - 1));
   };
   const auto row_of = [&](double value) { return place(1 - range.y_share(value), height); };
+  for (const runner::Reference& reference : plot.references) {
+    for (char& cell : rows[row_of(reference.value)]) cell = '=';
+  }
   for (const runner::Bound& bound : plot.bounds) {
     for (char& cell : rows[row_of(bound.value)]) cell = '-';
   }
@@ -98,7 +106,8 @@ std::string plot_text(const Summary& summary, int width, int height) {
       rows[row_of(point.y.mean)][column] = mark_of(i);
     }
   }
-  std::string text = plot.title + " (logarithmic)\n";
+  std::string text = fmt::format("{} (logarithmic); {} is better\n", plot.title,
+                                 summary.results.metric.lower_is_better ? "lower" : "higher");
   for (int row = 0; row < height; ++row) {
     const double value = range.y_low + (range.y_high - range.y_low) * (1 - static_cast<double>(row) / (height - 1));
     text += fmt::format("{:>8.3f} |{}\n", value, rows[static_cast<std::size_t>(row)]);
@@ -110,6 +119,7 @@ std::string plot_text(const Summary& summary, int width, int height) {
   }
   for (const runner::Bound& bound : summary.results.bounds)
     text += fmt::format("  --- {} {:.3f}", bound.name, bound.value);
+  for (const runner::Reference& reference : plot.references) text += "  === " + name_on_line(reference);
   return text + "\n";
 }
 
