@@ -62,9 +62,13 @@ const lineNames = {
     let free = Infinity;
     context.save();
     context.fillStyle = pageColour("--text");
+    context.strokeStyle = pageColour("--back");
+    context.lineWidth = 4;
+    context.lineJoin = "round";
     context.font = "12px system-ui, sans-serif";
     for (const [height, name] of lines.sort((a, b) => b[0] - a[0])) {
       free = Math.min(free, height - 4);
+      context.strokeText(name, chart.chartArea.left + 6, free);  // paper under the name where a line passes
       context.fillText(name, chart.chartArea.left + 6, free);
       free -= 14;
     }
@@ -170,11 +174,11 @@ function drawPlot(plot) {
   }));
   const bounds = plot.bounds ? data.bounds.map((bound) => ({
     label: bound.name, isBound: true, borderColor: "#888888", backgroundColor: "#888888", borderDash: [3, 3],
-    borderWidth: 1.5, radius: 0, data: plot.x_range.map((x) => ({x, y: bound.value, label: bound.name})),
+    pointStyle: "line", borderWidth: 1.5, radius: 0, data: plot.x_range.map((x) => ({x, y: bound.value, label: bound.name})),
   })) : [];
   const cited = plot.references ? data.references.map((reference) => ({
     label: `${reference.name} (cited)`, nameOnLine: reference.name_on_line, isBound: true, borderColor: pageColour("--soft"),
-    backgroundColor: pageColour("--soft"), borderDash: [9, 3, 2, 3], borderWidth: 1.5, radius: 0,
+    backgroundColor: pageColour("--soft"), borderDash: [9, 3, 2, 3], pointStyle: "line", borderWidth: 1.5, radius: 0,
     data: plot.x_range.map((x) => ({x, y: reference.value, label: `${reference.name}, cited${reference.source && `, ${reference.source}`}`})),
   })) : [];
   draw(plot.name, [...sets, ...bounds, ...cited],
@@ -235,12 +239,16 @@ function showPoint(index) {
   byId("point-name").textContent = point.name;
   byId("point-facts").textContent = `Degree ${short(point.degree)}, ${point.num_edges} edges and ${point.num_nodes} nodes for ` +
     `${point.length} tokens, ${point.parameters} parameters.` + (point.times_remark ? ` Times cannot be compared: ${point.times_remark}.` : "");
-  byId("point-head").replaceChildren(cells("th", ["run", `test ${name}`, `valid ${name}`, "at step", "after the last", "steps", "seconds", "tokens/s", "memory MB", "waited", "others"]));
+  const further = data.points.some((other) => other.macro_f1) && name !== "macro_f1" ? ["macro_f1"] : [];
+  byId("point-head").replaceChildren(cells("th", ["run", `test ${name}`, ...further.map((other) => `test ${other}`), `valid ${name}`, "at step", "after the last", "steps", "seconds", "tokens/s", "memory MB", "waited", "others"]));
   byId("point-runs").replaceChildren(...data.runs.filter((run) => point.runs.includes(run.name)).map((run) => cells("td", [
-    run.name, short(run.metrics[name]), short(run.metrics[validKey]), run.best_step ?? "", short(run.last_metrics[name]), run.steps,
+    run.name, short(run.metrics[name]), ...further.map((other) => short(run.metrics[other])), short(run.metrics[validKey]), run.best_step ?? "", short(run.last_metrics[name]), run.steps,
     ...(run.times === "left out" ? ["–", "–"] : [short(run.train_seconds), String(Math.round(run.tokens_per_second))]
       .map((time) => run.times === "doubtful" ? `${time} *` : time)),
     short(run.peak_memory_bytes / 1e6), percent(run.waited_share), percent(run.other_share)])));
+  // The tables of the page, again: what the report has made once is not made a second time here.
+  const classes = document.querySelector(`#classes-${index} .class-tables`);
+  byId("point-classes").replaceChildren(...(classes ? [classes.cloneNode(true)] : []));
   byId("point-config").textContent = JSON.stringify(point.config, null, 2);
   const dialog = byId("point");
   if (!dialog.open) dialog.showModal();

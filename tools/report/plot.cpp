@@ -164,6 +164,28 @@ void set_axis(Plot& plot) {
   if (values.size() <= 8) plot.x_ticks.assign(values.begin(), values.end());
 }
 
+/// The metric against what was put in front of each text, a line for each setting that was tested so.
+Plot quality_by_shift(const Summary& summary) {
+  const std::string title = "placeholder tokens in front";
+  Plot plot{.name = "quality_by_shift",
+            .title = fmt::format("{} against {}", summary.results.metric.label, title),
+            .x_title = title,
+            .y_title = summary.results.metric.label,
+            .series = {},
+            .bounds = {}};  // the differences between shifts are small beside the way to a bound
+  Lines lines(summary);
+  for (std::size_t i = 0; i < summary.points.size(); ++i) {
+    PlotSeries& line = lines.line(summary.points[i], summary.points[i].name);
+    const std::vector<Statistic>& shifts = summary.points[i].classification.shifts;
+    for (std::size_t shift = 0; shift < shifts.size(); ++shift) {
+      line.points.push_back({static_cast<double>(shift), shifts[shift], i});
+    }
+  }
+  plot.series = std::move(lines).all();
+  std::erase_if(plot.series, [](const PlotSeries& line) { return line.points.empty(); });
+  return plot;
+}
+
 }  // namespace
 
 SeriesStyle style_of(std::size_t family, std::size_t line) {
@@ -198,6 +220,10 @@ std::vector<Plot> plots_of(const Summary& summary) {
       set_axis(plot);
       plots.push_back(std::move(plot));
     }
+  }
+  if (Plot plot = quality_by_shift(summary); has_a_line(plot)) {
+    set_axis(plot);
+    plots.push_back(std::move(plot));
   }
   return plots;
 }

@@ -43,7 +43,8 @@ Plot quality_by_degree(const Summary& summary);
 /// Quality, speed and memory against the degree, then against every number that the runs differ in (length, layers,
 /// learning rate, ...), if some line has two points of it. In all of them a pattern has the same colour, and lines come
 /// in the order of Summary::kinds(). Plots of times have only points whose times can be compared, and are left out
-/// where there are none.
+/// where there are none. The last one, where texts were tested with placeholder tokens in front, is quality against
+/// their number.
 std::vector<Plot> plots_of(const Summary& summary);
 
 /// Styles of lines of which each is one setting, learning curves for instance; in the order of the points.

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <set>
 
@@ -13,22 +12,6 @@
 #include "tools/report/points.h"
 
 namespace bough::report {
-
-Statistic statistic_of(const std::vector<double>& values) {
-  Statistic result{.mean = 0, .deviation = 0, .count = static_cast<int>(values.size())};
-  if (values.empty()) return result;
-  for (const double value : values) result.mean += value / static_cast<double>(values.size());
-  if (values.size() < 2) return result;
-  double squares = 0;
-  for (const double value : values) squares += (value - result.mean) * (value - result.mean);
-  result.deviation = std::sqrt(squares / static_cast<double>(values.size() - 1));
-  return result;
-}
-
-std::string with_deviation(const Statistic& value, int decimals) {
-  return value.count > 1 ? fmt::format("{:.{}f} ± {:.{}f}", value.mean, decimals, value.deviation, decimals)
-                         : fmt::format("{:.{}f}", value.mean, decimals);
-}
 
 std::vector<std::int64_t> Summary::lengths() const {
   std::set<std::int64_t> lengths;
@@ -67,6 +50,11 @@ bool Summary::has_last_scores() const {
   return std::ranges::any_of(points, [](const Point& point) {
     return point.last_metric.count > 0 && point.last_metric.mean != point.metric.mean;
   });
+}
+
+bool Summary::has_macro_f1() const {
+  return results.metric.name != "macro_f1" &&
+         std::ranges::any_of(points, [](const Point& point) { return point.macro_f1.count > 0; });
 }
 
 Summary summarize(runner::Results results) {

@@ -30,6 +30,10 @@ std::string last_text(const Point& point) {
   return cell(point.best_step, 0) + cell(point.last_metric, 4);
 }
 
+std::string f1_text(const Point& point) {
+  return fmt::format("{:>17}  ", point.macro_f1.count > 0 ? with_deviation(point.macro_f1, 4) : "-");
+}
+
 /// In lines of at most this width, each after two blanks.
 std::string wrapped(const std::vector<std::string>& sentences, std::size_t width) {
   std::string text, line;
@@ -44,22 +48,43 @@ std::string wrapped(const std::vector<std::string>& sentences, std::size_t width
   return line.empty() ? text : text + "  " + line + "\n";
 }
 
+/// Mean scores with placeholder tokens in front of each text, a row for each setting that was tested so.
+std::string shifts_text(const Summary& summary, std::size_t width) {
+  std::size_t most = 0;
+  std::string rows;
+  for (const Point& point : summary.points) {
+    const std::vector<Statistic>& shifts = point.classification.shifts;
+    if (shifts.empty()) continue;
+    most = std::max(most, shifts.size());
+    rows += fmt::format("{:<{}}", point.label, width);
+    for (const Statistic& score : shifts) rows += fmt::format("  {:>6.4f}", score.mean);
+    rows += "\n";
+  }
+  if (rows.empty()) return "";
+  std::string head = fmt::format("{:<{}}", "tokens in front", width);
+  for (std::size_t shift = 0; shift < most; ++shift) head += fmt::format("  {:>6}", shift);
+  return fmt::format("Mean test {} with placeholder tokens in front of each text:\n{}\n{}", summary.results.metric.name,
+                     head, rows);
+}
+
 }  // namespace
 
 std::string table_text(const Summary& summary) {
   std::size_t width = 7;
   for (const Point& point : summary.points) width = std::max(width, point.label.size());
   for (const runner::Reference& reference : summary.results.references) width = std::max(width, reference.name.size());
-  const bool has_last = summary.has_last_scores();
-  std::string text = fmt::format("{:<{}}  {:>8}  {:>17}  {}{:>6}  {:>9}  {:>9}  {:>9}  {:>9}  {:>10}\n", "pattern",
-                                 width, "degree", "test " + summary.results.metric.name,
-                                 has_last ? fmt::format("{:>9}  {:>9}  ", "at step", "last step") : "", "seeds",
-                                 "edges", "length", "seconds", "tokens/s", "memory MB");
+  const bool has_last = summary.has_last_scores(), has_f1 = summary.has_macro_f1();
+  std::string text =
+      fmt::format("{:<{}}  {:>8}  {:>17}  {}{}{:>6}  {:>9}  {:>9}  {:>9}  {:>9}  {:>10}\n", "pattern", width, "degree",
+                  "test " + summary.results.metric.name, has_f1 ? fmt::format("{:>17}  ", "macro_f1") : "",
+                  has_last ? fmt::format("{:>9}  {:>9}  ", "at step", "last step") : "", "seeds", "edges", "length",
+                  "seconds", "tokens/s", "memory MB");
   for (const Point& point : summary.points) {
-    text += fmt::format("{:<{}}  {:>8.2f}  {:>17}  {}{:>6}  {:>9}  {:>9}  {:>9}  {:>9}  {:>10.1f}\n", point.label,
-                        width, point.degree, with_deviation(point.metric, 4), has_last ? last_text(point) : "",
-                        point.metric.count, point.num_edges, point.length, time_text(point, point.train_seconds, 1),
-                        time_text(point, point.tokens_per_second, 0), point.memory_bytes.mean / 1e6);
+    text += fmt::format("{:<{}}  {:>8.2f}  {:>17}  {}{}{:>6}  {:>9}  {:>9}  {:>9}  {:>9}  {:>10.1f}\n", point.label,
+                        width, point.degree, with_deviation(point.metric, 4), has_f1 ? f1_text(point) : "",
+                        has_last ? last_text(point) : "", point.metric.count, point.num_edges, point.length,
+                        time_text(point, point.train_seconds, 1), time_text(point, point.tokens_per_second, 0),
+                        point.memory_bytes.mean / 1e6);
   }
   for (const runner::Bound& bound : summary.results.bounds) {
     text += fmt::format("{:<{}}  {:>8}  {:>17.4f}\n", bound.name, width, "", bound.value);
@@ -76,6 +101,7 @@ std::string table_text(const Summary& summary) {
   const bool has_mark =
       std::ranges::any_of(summary.points, [](const Point& point) { return point.times == Times::doubtful; });
   for (const std::string& remark : summary.times_remarks()) text += (has_mark ? "* " : "") + remark + "\n";
+  text += shifts_text(summary, std::max<std::size_t>(width, 15));
   if (!summary.results.note.empty()) text += fmt::format("Note: {}\n", summary.results.note);
   return text;
 }
