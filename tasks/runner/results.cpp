@@ -82,6 +82,7 @@ ordered_json to_json(const RunResult& result) {
                 {"settings", result.settings},
                 {"config", result.config},
                 {"inputs", to_json(result.inputs)}});
+  if (!result.best_by.empty()) entry["best_by"] = result.best_by;
   if (!result.following.empty()) entry["following_settings"] = result.following;
   if (!result.times_left_out.empty()) entry["times_left_out"] = result.times_left_out;
   if (result.choice) {
@@ -111,6 +112,7 @@ RunResult run_result_from(const json& entry) {
                      .steps_done = entry.at("steps"),
                      .metrics = object_in(entry, "metrics"),
                      .best_step = {},
+                     .best_by = entry.value("best_by", ""),
                      .last_metrics = entry.value("last_metrics", json::object()),
                      .curve = {},
                      .train_seconds = entry.at("train_seconds"),

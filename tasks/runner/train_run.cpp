@@ -89,6 +89,8 @@ RunResult train_run(const RunRequest& request) {
   std::unique_ptr<tasks::TrainingRun> run;
   std::optional<training::TrainingLoop> loop;
   try {
+    const std::string selection = request.task->selection(request.run->checked).name;
+    if (selection != request.task->metric().name) result.best_by = selection;
     reset_peak_memory(request.run->checked.device);
     std::filesystem::create_directories(request.folder);
     tasks::RunSettings settings = request.run->checked;

@@ -108,6 +108,22 @@ TEST(Report, ShowsTheScoreAfterTheLastStepWhereAnotherCheckpointWasBest) {
   EXPECT_EQ(file["curves"][0]["best_step"], 5);
 }
 
+TEST(Report, SaysByWhichNumberCheckpointsWereChosenWhereThatIsNotTheMetric) {
+  runner::Results results = runner::sample_results();
+  for (runner::RunResult& run : results.runs) {
+    run.best_step = 5;
+    run.last_metrics = {{"bpc", 0.95}};
+  }
+  EXPECT_THAT(table_text(summarize(results)),
+              HasSubstr("that were best on the validation data (at step), not the last"));
+  for (runner::RunResult& run : results.runs) run.best_by = "loss";
+  EXPECT_THAT(table_text(summarize(results)), HasSubstr("best on the validation data by loss (at step), not the last"));
+  EXPECT_THAT(to_html(summarize(results)), HasSubstr("was tested: it was best on the validation data by loss."));
+  results.runs[0].best_by = "";
+  EXPECT_EQ(summarize(results).best_in_words(), "best on the validation data by bpc or loss");
+  EXPECT_EQ(runner::run_result_from(to_json(results.runs[1])).best_by, "loss");
+}
+
 TEST(Report, LeavesCellsEmptyWhereAnEarlierVersionDidNotTellTheBestStep) {
   const Summary summary = summarize(runner::sample_results());
   EXPECT_FALSE(summary.has_last_scores());

@@ -279,6 +279,7 @@ std::string to_html(const Summary& summary) {
                     {"@QUALITY_TITLE@", escape_xml(with_capital(quality_title))},
                     {"@QUALITY@", canvas("quality", quality_title + "; the numbers are in the table below")},
                     {"@BOUNDS@", lines_in_words(results)},
+                    {"@BEST@", escape_xml(summary.best_in_words())},
                     {"@DIRECTION@", results.metric.lower_is_better ? "Lower is better." : "Higher is better."},
                     {"@FINDINGS@", findings_of(summary)},
                     {"@TABLE@", table_of(summary)},

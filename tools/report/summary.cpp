@@ -52,6 +52,15 @@ bool Summary::has_last_scores() const {
   });
 }
 
+std::string Summary::best_in_words() const {
+  std::set<std::string> numbers;
+  for (const runner::RunResult& run : results.runs) {
+    if (run.status == runner::RunStatus::done) numbers.insert(run.best_by.empty() ? results.metric.name : run.best_by);
+  }
+  const bool by_metric = numbers.empty() || (numbers.size() == 1 && numbers.contains(results.metric.name));
+  return "best on the validation data" + (by_metric ? "" : fmt::format(" by {}", fmt::join(numbers, " or ")));
+}
+
 bool Summary::has_macro_f1() const {
   return results.metric.name != "macro_f1" &&
          std::ranges::any_of(points, [](const Point& point) { return point.macro_f1.count > 0; });

@@ -112,6 +112,8 @@ struct Summary {
   std::vector<std::string> kinds() const;
   /// Whether the best checkpoint of some run is another one than its last, with another score.
   bool has_last_scores() const;
+  /// What decided which checkpoints were tested: "best on the validation data", by which number if not by the metric.
+  std::string best_in_words() const;
   /// Whether there is a macro F1 beside the metric.
   bool has_macro_f1() const;
 };

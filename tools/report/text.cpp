@@ -93,7 +93,8 @@ std::string table_text(const Summary& summary) {
     text += fmt::format("{:<{}}  {:>8}  {:>17.4f}  cited, not run here{}\n", reference.name, width, "", reference.value,
                         reference.source.empty() ? "" : ": " + reference.source);
   }
-  if (has_last) text += "Tested are the checkpoints that were best on the validation data (at step), not the last.\n";
+  if (has_last)
+    text += fmt::format("Tested are the checkpoints that were {} (at step), not the last.\n", summary.best_in_words());
   for (const runner::RunResult& run : summary.results.runs) {
     if (run.status == runner::RunStatus::failed) text += fmt::format("{} failed: {}\n", run.name, run.error);
     if (run.status == runner::RunStatus::running) text += fmt::format("{} is not finished\n", run.name);
