@@ -17,7 +17,7 @@
 /// interface; registry.cpp alone lists them.
 namespace bough::tasks {
 
-/// What decides between models: a number of that name in the metrics of every run.
+/// A number of that name in the metrics of every run, by which models are compared.
 struct Metric {
   std::string name;   ///< "bpc"
   std::string label;  ///< "bits per character"
@@ -120,6 +120,9 @@ class Task {
   virtual std::string name() const = 0;  ///< "kind" in JSON
   virtual std::string summary() const = 0;
   virtual Metric metric() const = 0;
+  /// Which number of the validation data decides between the checkpoints of one run and when to stop early; progress
+  /// and reports stay with metric().
+  virtual Metric selection(const RunSettings& /*settings*/) const { return metric(); }
   /// Keys of "task", without "kind"; keys of "model"; keys of "train" beside those that all tasks share
   /// (training::training_parameters).
   virtual std::vector<Parameter> task_parameters() const = 0;

@@ -250,6 +250,7 @@ Experiment read_merged(json source, const ExperimentOptions& options) {
   }
   require_known_focus(own, experiment.runs);
   experiment.description = own.value("description", "");
+  experiment.references = references_of(own);
   experiment.jobs = own.value("jobs", json()).is_number_integer() ? own["jobs"].get<std::int64_t>() : 0;
   return experiment;
 }
@@ -268,6 +269,7 @@ ParameterTable experiment_parameters(const tasks::Task& task) {
                        "the pattern that the report compares with all others: a kind of graph, or what names of "
                        "runs begin with; none = all with all",
                        ""),
+      references_parameter(),
       string_parameter("$schema", "where an editor finds what bough run --schema prints; ignored", ""),
       string_parameter("extends", "another experiment, which this one changes: a file beside it or under --data", ""),
       object_parameter("task", "what is learned, from which data", about_task),

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "tasks/runner/references.h"
 #include "tasks/runner/run_name.h"
 #include "tasks/task.h"
 
@@ -27,6 +28,7 @@ struct Experiment {
   const tasks::Task* task = nullptr;
   std::vector<PlannedRun> runs;
   std::int64_t jobs = 0;  ///< runs side by side; 0 = as many as there are cores
+  std::vector<Reference> references = {};
 };
 
 /// What an experiment for this task may hold.

@@ -82,6 +82,7 @@ ordered_json to_json(const RunResult& result) {
                 {"settings", result.settings},
                 {"config", result.config},
                 {"inputs", to_json(result.inputs)}});
+  if (!result.best_by.empty()) entry["best_by"] = result.best_by;
   if (!result.following.empty()) entry["following_settings"] = result.following;
   if (!result.times_left_out.empty()) entry["times_left_out"] = result.times_left_out;
   if (result.choice) {
@@ -111,6 +112,7 @@ RunResult run_result_from(const json& entry) {
                      .steps_done = entry.at("steps"),
                      .metrics = object_in(entry, "metrics"),
                      .best_step = {},
+                     .best_by = entry.value("best_by", ""),
                      .last_metrics = entry.value("last_metrics", json::object()),
                      .curve = {},
                      .train_seconds = entry.at("train_seconds"),
@@ -169,6 +171,8 @@ ordered_json to_json(const Results& results) {
                          {"lower_is_better", results.metric.lower_is_better}}}};
   file["bounds"] = ordered_json::array();
   for (const Bound& bound : results.bounds) file["bounds"].push_back({{"name", bound.name}, {"value", bound.value}});
+  file["references"] = ordered_json::array();
+  for (const Reference& reference : results.references) file["references"].push_back(to_json(reference));
   file["runs"] = ordered_json::array();
   for (const RunResult& run : results.runs) file["runs"].push_back(to_json(run));
   file["pictures"] = ordered_json::array();
@@ -200,8 +204,12 @@ Results load_results(const std::string& path) {
                                .label = metric.at("label"),
                                .lower_is_better = metric.at("lower_is_better")},
                     .bounds = {},
+                    .references = {},
                     .runs = {}};
     for (const json& bound : file.at("bounds")) results.bounds.push_back({bound.at("name"), bound.at("value")});
+    for (const json& reference : file.value("references", json::array())) {
+      results.references.push_back(reference_from(reference));
+    }
     for (const json& run : file.at("runs")) {
       RunResult& result = results.runs.emplace_back(run_result_from(run));
       if (result.machines.empty() && !results.host.is_null()) result.machines.push_back(results.host);

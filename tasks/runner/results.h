@@ -33,6 +33,7 @@ struct RunResult {
   /// Of the parameters that were best on the validation data, at best_step; those after the last step beside it.
   nlohmann::json metrics = nlohmann::json::object();
   std::optional<std::int64_t> best_step = {};
+  std::string best_by = {};  ///< the number of the validation data that decided best_step; empty: the metric
   nlohmann::json last_metrics = nlohmann::json::object();
   std::vector<CurvePoint> curve = {};
   double train_seconds = 0;  ///< without evaluation
@@ -70,6 +71,7 @@ struct Results {
   std::string command;  ///< how to repeat it
   Metric metric;
   std::vector<Bound> bounds;
+  std::vector<Reference> references = {};
   std::vector<RunResult> runs;
   std::vector<GraphPicture> pictures = {};  ///< of every graph of the runs that can be drawn
 

@@ -97,6 +97,7 @@ Sweep::Sweep(const Experiment& experiment, const std::vector<RunPlan>& plans, co
       }
     }
   }
+  results.references = experiment.references;
 }
 
 std::vector<const RunPlan*> Sweep::pending() {

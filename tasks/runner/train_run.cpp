@@ -42,6 +42,7 @@ training::LoopRequest loop_request(const RunRequest& request, std::int64_t steps
                     {inputs_note, to_json(request.inputs).dump()}},
           .train = run.checked.train,
           .metric = request.task->metric(),
+          .selection = request.task->selection(run.checked),
           .device = run.checked.device,
           .folder = request.folder,
           .resume = request.resume,
@@ -88,6 +89,8 @@ RunResult train_run(const RunRequest& request) {
   std::unique_ptr<tasks::TrainingRun> run;
   std::optional<training::TrainingLoop> loop;
   try {
+    const std::string selection = request.task->selection(request.run->checked).name;
+    if (selection != request.task->metric().name) result.best_by = selection;
     reset_peak_memory(request.run->checked.device);
     std::filesystem::create_directories(request.folder);
     tasks::RunSettings settings = request.run->checked;

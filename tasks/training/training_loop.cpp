@@ -116,7 +116,7 @@ TrainingLoop::TrainingLoop(tasks::TrainingRun& run, LoopRequest request)
       facts_(run.facts()),
       options_(training_options(request_.train, run.steps_per_epoch())),
       trainer_(run, request_.train, options_, request_.device),
-      early_stopping_(request_.metric.lower_is_better, options_.patience) {
+      early_stopping_(selection().lower_is_better, options_.patience) {
   if (request_.own_process == 0) request_.own_process = ::getpid();
 }
 
@@ -299,7 +299,7 @@ json TrainingLoop::evaluate() {
   for (const auto& [name, value] : plain.items()) metrics[valid_prefix + name] = value;
   metrics = finite(std::move(metrics), step);
   metric_ = plain.at(request_.metric.name);
-  if (early_stopping_.add(step, metric_)) {
+  if (early_stopping_.add(step, plain.at(selection().name))) {
     trainer_.save_evaluated(path_of(best_file), notes_with("step", std::to_string(step)));
   }
   evaluation_seconds_ += seconds_since(start);

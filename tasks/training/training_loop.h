@@ -65,7 +65,8 @@ struct LoopRequest {
   nlohmann::json config = {};                     ///< kept in log and checkpoints
   std::map<std::string, std::string> notes = {};  ///< kept in checkpoints beside those of the run
   Settings train;                                 ///< as training_parameters() describes it
-  tasks::Metric metric;                           ///< decides which evaluation is the best
+  tasks::Metric metric;                           ///< what progress tells
+  std::optional<tasks::Metric> selection = {};    ///< decides which evaluation is the best; without one, metric does
   Device device = Device::cpu();                  ///< of the run
   std::string folder = {};                        ///< where log.jsonl and the checkpoints go; must be there
   bool resume = false;                            ///< go on from the checkpoint, if there is one
@@ -105,6 +106,7 @@ class TrainingLoop {
  private:
   using Clock = std::chrono::steady_clock;
 
+  const tasks::Metric& selection() const { return request_.selection ? *request_.selection : request_.metric; }
   bool is_over() const { return outcome_.steps_done >= options_.steps || early_stopping_.should_stop(); }
   bool evaluation_due(std::int64_t step) const { return step % options_.evaluate_every == 0 || step == options_.steps; }
   bool record_due(std::int64_t step) const { return evaluation_due(step) || step % options_.log_every == 0; }

@@ -76,6 +76,15 @@ TEST_F(ExperimentSchema, SpeaksOfTheKindOfGraphThatWasGiven) {
               AllOf(HasSubstr("'pth' was unexpected"), HasSubstr("'path' is a required property")));
 }
 
+TEST_F(ExperimentSchema, ChecksWhatIsInsideAReference) {
+  const auto references = [&](const std::string& text) {
+    return complaints(R"({"graph": "bpt", "references": [)" + text + "]}");
+  };
+  EXPECT_THAT(references(R"({"name": "BCN", "value": 0.5, "source": "A 2017"}, {"name": "B", "value": 1})"), IsEmpty());
+  EXPECT_THAT(references(R"({"name": "BCN"})"), HasSubstr("$.references[0]: 'value' is a required property"));
+  EXPECT_THAT(references(R"({"name": "BCN", "value": 0.5, "sources": "A"})"), HasSubstr("'sources' was unexpected"));
+}
+
 TEST_F(ExperimentSchema, ChecksWhatIsInsideASweep) {
   const auto sweep = [&](const std::string& text) {
     return complaints(R"({"graph": "bpt", "sweep": {)" + text + "}}");

@@ -49,6 +49,11 @@ TEST(ProgressLines, KeepTimeLeftMetricSpeedAndMemoryOn80ColumnsAndOn100) {
   }
 }
 
+TEST(ProgressLines, HaveRoomForAMetricWithALongNameOn80Columns) {
+  const std::string line = progress_lines({{"sparse_fixed-c1-stride16-seed2", halfway(6000)}}, "accuracy", 80).at(0);
+  EXPECT_EQ(line, "spars..seed2  1 h 40 min left  50%  valid accuracy 0.723  12.3k tok/s  145.2 MB");
+}
+
 TEST(ProgressLines, KeepTheTimeLeftWhateverTheWidth) {
   for (std::size_t width = 30; width < 140; ++width) {
     const std::string line = progress_lines({{"sparse_fixed-c1-stride16-seed2", halfway(6000)}}, "bpc", width).at(0);

@@ -72,6 +72,26 @@ TEST(Findings, TakeTheDirectionFromTheMetric) {
   EXPECT_NEAR(finding.test->t_test.difference, -0.195, 1e-12);
 }
 
+TEST(Findings, NameThePatternWithTheHigherScoreFirstWhereHigherIsBetter) {
+  const Scored good{"window", 20, {0.81, 0.82, 0.80, 0.83, 0.79, 0.81}},
+      bad{"bpt", 21, {0.6, 0.62, 0.61, 0.6, 0.59, 0.6}};
+  const Scored between{"star", 20.5, {0.7, 0.71, 0.72, 0.7, 0.69, 0.71}};
+  runner::Results results = results_of({bad, good, between});
+  results.metric.lower_is_better = false;
+  const Summary summary = summarize(results);
+  ASSERT_EQ(summary.findings.size(), 3u);
+  EXPECT_THAT(summary.findings[0].text,
+              StartsWith("window (degree 20.0): 0.810 ± 0.014 against 0.603 ± 0.010 for bpt"));
+  for (const Finding& finding : summary.findings) {
+    EXPECT_GT(summary.points[finding.one].metric.mean, summary.points[finding.other].metric.mean);
+    EXPECT_EQ(finding.verdict, Verdict::ahead);
+    ASSERT_TRUE(finding.test && finding.test->bootstrap);
+    EXPECT_GT(finding.test->t_test.interval.low, 0);
+    EXPECT_GT(finding.test->bootstrap->low, 0) << "positive where the first one is better";
+    EXPECT_LT(finding.test->corrected_p, 0.05);
+  }
+}
+
 TEST(Findings, SayHowManySeedsWouldTellWhereTheseCannot) {
   const Finding finding = only_finding(results_of({tree, scattered}, "bpt"));
   EXPECT_EQ(finding.verdict, Verdict::cannot_tell);

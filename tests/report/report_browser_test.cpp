@@ -306,6 +306,97 @@ TEST(ReportPage, ListsTheMachineInATable) {
   EXPECT_EQ(seen, json::parse(R"([["cores", "2"], ["libraries oneTBB", "2021.8"], ["processor", "<fast"]])"));
 }
 
+TEST(ReportPage, DrawsCitedFiguresAsNamedLinesThatAreNoPoints) {
+  runner::Results results = runner::sample_results();
+  results.references = {{"Other <system", 0.55, "A 2017"}, {"Third", 0.553, ""}};
+  const json seen = asked_in_browser(to_html(summarize(results)), R"(
+    const sets = Chart.getChart("quality").data.datasets;
+    const canvas = document.getElementById("quality");
+    const spoken = [1, 2, 3, 4].map(() => {
+      canvas.dispatchEvent(new KeyboardEvent("keydown", {key: "ArrowRight", bubbles: true}));
+      return document.getElementById("quality-spoken").textContent;
+    });
+    const dashes = sets.map((set) => String(set.borderDash));
+    return {cited: sets.filter((set) => set.nameOnLine).map((set) => [set.label, set.nameOnLine, set.data[0].y]),
+            told: describe(sets.at(-2), sets.at(-2).data[0]), spoken, unique: dashes.filter((dash) => dash === dashes.at(-1)).length,
+            speed: Chart.getChart("speed").data.datasets.filter((set) => set.nameOnLine).length,
+            rows: [...document.querySelectorAll("#cited tbody tr")].map((row) => [...row.cells].map((cell) => cell.textContent)),
+            measured: document.querySelectorAll("#settings tbody tr").length};)");
+  EXPECT_EQ(seen["cited"], json::parse(R"x([["Other <system (cited)", "Other <system 0.55 (cited)", 0.55],
+                                           ["Third (cited)", "Third 0.553 (cited)", 0.553]])x"));
+  EXPECT_EQ(seen["told"], "Other <system, cited, A 2017: 0.55");
+  EXPECT_EQ(seen["unique"], 2) << "no series and no bound has their dashes";
+  EXPECT_EQ(seen["speed"], 0);
+  for (const json& point : seen["spoken"]) EXPECT_EQ(point.get<std::string>().find("cited"), std::string::npos);
+  EXPECT_EQ(seen["rows"], json::parse(R"([["Other <system", "0.5500", "published figure, cited", "A 2017"],
+                                          ["Third", "0.5530", "published figure, cited", ""],
+                                          ["ideal", "0.4250", "known bound", ""]])"));
+  EXPECT_EQ(seen["measured"], 3);
+}
+
+TEST(ReportPage, ShowsClassesShiftsAndTheDirectionOfAnAccuracy) {
+  const json seen = asked_in_browser(to_html(summarize(runner::sample_classification())), R"(
+    const text = (row) => [...row.cells].map((cell) => cell.textContent);
+    const rows = (selector) => [...document.querySelectorAll(selector)].map(text);
+    const matrix = document.querySelector("#classes-1 .confusion");
+    const share = (row, column) => getComputedStyle(matrix.tBodies[0].rows[row].cells[column]).backgroundColor;
+    const closed = document.querySelector("#classes-1").open;
+    document.querySelectorAll("#settings [data-point]")[1].click();
+    const of_point = [...document.querySelectorAll("#point-classes table")].map((table) => table.className);
+    document.getElementById("point").close();
+    document.querySelector("#shifts [data-point]").click();
+    return {settings: rows("#settings tr"), matrix: [...matrix.rows].map(text), scores: rows("#classes-1 .scores tbody tr"),
+            heads: [...matrix.querySelectorAll("th")].map((head) => head.scope), closed, of_point,
+            shades: [share(0, 1), share(0, 2), share(0, 3)], shifts: rows("#shifts tr"),
+            opened: document.getElementById("point-name").textContent, runs: rows("#point-head tr").concat(rows("#point-runs tr")),
+            lines: Chart.getChart("quality_by_shift").data.datasets.map((set) => [set.label, set.data.map((point) => point.x)]),
+            finding: rows("#findings tbody tr")[0], words: document.querySelector(".tall p").textContent};)");
+  EXPECT_EQ(seen["settings"][0][4], "macro F1");
+  EXPECT_EQ(seen["settings"][2][3], "0.9750 ± 0.0125");
+  EXPECT_EQ(seen["settings"][2][4], "0.9650 ± 0.0125");
+  EXPECT_EQ(seen["matrix"][0][2], "<neutral&gt;") << "as the answer of the page is written";
+  EXPECT_EQ(seen["matrix"][1], json::parse(R"(["very negative", "114", "6", "0"])")) << "of three seeds";
+  EXPECT_EQ(seen["heads"], json::parse(R"(["col", "col", "col", "col", "row", "row", "row"])"));
+  EXPECT_EQ(seen["scores"][0],
+            json::parse(R"(["very negative", "1.000 ± 0.000", "0.950 ± 0.025", "0.974 ± 0.013", "40"])"));
+  EXPECT_EQ(seen["closed"], false);
+  EXPECT_EQ(seen["of_point"], json::parse(R"(["confusion", "scores"])"));
+  EXPECT_NE(seen["shades"][0], seen["shades"][1]);
+  EXPECT_NE(seen["shades"][1], seen["shades"][2]);
+  EXPECT_EQ(seen["shifts"][0], json::parse(R"(["pattern", "0", "1", "2"])"));
+  EXPECT_EQ(seen["shifts"][2][3], "0.8750 ± 0.0125");
+  EXPECT_EQ(seen["opened"], "window-width20");
+  EXPECT_EQ(seen["runs"][0][2], "test macro_f1");
+  EXPECT_EQ(seen["runs"][1][2], "0.715");
+  EXPECT_EQ(seen["lines"][1], json::parse(R"(["bpt-k4", [0, 1, 2]])"));
+  EXPECT_EQ(seen["finding"][0], "bpt-k4degree 21.0");
+  EXPECT_EQ(seen["finding"][1], "▲ ahead");
+  EXPECT_NE(seen["words"].get<std::string>().find("Higher is better."), std::string::npos);
+}
+
+/// Thirty classes with long names.
+TEST(ReportPage, ScrollsAWideConfusionMatrixInItself) {
+  runner::Results results = runner::sample_classification();
+  std::vector<std::string> labels;
+  for (int i = 0; i < 30; ++i) labels.push_back("a class with a long name " + std::to_string(i));
+  for (runner::RunResult& run : results.runs) {
+    run.metrics["labels"] = labels;
+    run.metrics["confusion"] = std::vector<std::vector<int>>(30, std::vector<int>(30, 17));
+  }
+  const json seen = asked_in_browser(to_html(summarize(results)), R"(
+    document.querySelectorAll("details").forEach((details) => { details.open = true; });
+    const box = document.querySelector("#classes-0 .scroll");
+    document.querySelector("#settings [data-point]").click();
+    const inside = document.querySelector("#point-classes .scroll"), dialog = document.getElementById("point");
+    return {page: document.documentElement.scrollWidth, screen: innerWidth, box: [box.scrollWidth, box.clientWidth],
+            inside: [inside.scrollWidth, inside.clientWidth], dialog: [dialog.scrollWidth, dialog.clientWidth]};)",
+                                     "--window-size=400,800");
+  EXPECT_LE(seen["page"], seen["screen"]);
+  EXPECT_GT(seen["box"][0], seen["box"][1]);
+  EXPECT_GT(seen["inside"][0], seen["inside"][1]);
+  EXPECT_EQ(seen["dialog"][0], seen["dialog"][1]);
+}
+
 TEST(ReportPage, MarksTheAxisAtTheValuesThatWereSwept) {
   const json seen = asked_in_browser(to_html(summarize(runner::sample_of_two_lengths())), R"(
     return Chart.getChart("quality_by_length").scales.x.ticks.map((tick) => tick.label);)");

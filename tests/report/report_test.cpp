@@ -108,6 +108,22 @@ TEST(Report, ShowsTheScoreAfterTheLastStepWhereAnotherCheckpointWasBest) {
   EXPECT_EQ(file["curves"][0]["best_step"], 5);
 }
 
+TEST(Report, SaysByWhichNumberCheckpointsWereChosenWhereThatIsNotTheMetric) {
+  runner::Results results = runner::sample_results();
+  for (runner::RunResult& run : results.runs) {
+    run.best_step = 5;
+    run.last_metrics = {{"bpc", 0.95}};
+  }
+  EXPECT_THAT(table_text(summarize(results)),
+              HasSubstr("that were best on the validation data (at step), not the last"));
+  for (runner::RunResult& run : results.runs) run.best_by = "loss";
+  EXPECT_THAT(table_text(summarize(results)), HasSubstr("best on the validation data by loss (at step), not the last"));
+  EXPECT_THAT(to_html(summarize(results)), HasSubstr("was tested: it was best on the validation data by loss."));
+  results.runs[0].best_by = "";
+  EXPECT_EQ(summarize(results).best_in_words(), "best on the validation data by bpc or loss");
+  EXPECT_EQ(runner::run_result_from(to_json(results.runs[1])).best_by, "loss");
+}
+
 TEST(Report, LeavesCellsEmptyWhereAnEarlierVersionDidNotTellTheBestStep) {
   const Summary summary = summarize(runner::sample_results());
   EXPECT_FALSE(summary.has_last_scores());
@@ -341,6 +357,56 @@ TEST(Report, SeveralLengthsGetPlotsOfTheirOwn) {
   const test::TemporaryFolder folder;
   write_report(summary, folder.file(""));
   EXPECT_THAT(test::file_content(folder.file("memory_by_length.svg")), HasSubstr("context length"));
+}
+
+/// The sample with two published figures beside it.
+runner::Results sample_with_references() {
+  runner::Results results = runner::sample_results();
+  results.references = {{"Other <system>", 0.55, "A & B 2017"}, {"Third", 0.553, ""}};
+  return results;
+}
+
+TEST(References, AreCitedBesideWhatWasMeasuredAndNoPartOfIt) {
+  const Summary summary = summarize(sample_with_references());
+  EXPECT_EQ(summary.points.size(), 3u);
+  EXPECT_THAT(table_text(summary),
+              ::testing::ContainsRegex("Other <system> +0.5500  cited, not run here: A & B 2017\n"));
+  EXPECT_THAT(table_text(summary), ::testing::ContainsRegex("Third +0.5530  cited, not run here\n"));
+  EXPECT_THAT(plot_text(summary), HasSubstr("  === Other <system> 0.55 (cited)"));
+  EXPECT_THAT(plot_text(summary), HasSubstr("|===="));
+  EXPECT_THAT(findings_text(summary), ::testing::Not(HasSubstr("Other <system>")));
+  EXPECT_THAT(to_csv(summary), ::testing::Not(HasSubstr("Other <system>"))) << "a line is a setting";
+  EXPECT_EQ(to_json(summary)["references"][1]["value"], 0.553);
+  for (const Plot& plot : plots_of(summary)) EXPECT_EQ(plot.references.size(), plot.name == "quality" ? 2u : 0u);
+  EXPECT_LT(plot_range(quality_by_degree(summary)).y_low, 0.425) << "bounds still count";
+  const std::string page = to_html(summary);
+  EXPECT_THAT(page, HasSubstr("<tr><th scope=\"row\">Other &lt;system&gt;</th><td>0.5500</td><td>published figure, "
+                              "cited</td><td>A &amp; B 2017</td></tr>"));
+  EXPECT_THAT(page, HasSubstr("not measured here"));
+  EXPECT_THAT(to_html(summarize(runner::sample_results())), ::testing::Not(HasSubstr("not measured here")));
+}
+
+TEST(References, StandOnTheirLinesWithoutCoveringEachOther) {
+  const Summary summary = summarize(sample_with_references());
+  const std::string svg = to_svg(quality_by_degree(summary), "sample");
+  std::vector<double> heights;
+  for (const char* name : {"Other &lt;system&gt; 0.55 (cited)", "Third 0.553 (cited)"}) {
+    const std::size_t end = svg.find(name);
+    ASSERT_NE(end, svg.npos) << name;
+    heights.push_back(std::stod(svg.substr(svg.rfind(" y=\"", end) + 4)));
+  }
+  EXPECT_GE(heights[0] - heights[1], 14) << "lower is better, but larger is higher up";
+}
+
+TEST(References, SurviveBeingWrittenReadAndCombined) {
+  const test::TemporaryFolder folder;
+  runner::Results results = sample_with_references();
+  runner::save_results(folder.file("results.json"), results);
+  const runner::Results read = runner::load_results(folder.file("results.json"));
+  EXPECT_EQ(read.references, results.references);
+  results.name = "other";
+  results.references.push_back({"Third", 0.6, "another figure of it"});
+  EXPECT_EQ(combine({read, results}).references.size(), 3u);
 }
 
 TEST(Combine, TellsExperimentsApartAndRefusesDifferentMetrics) {

@@ -59,6 +59,21 @@ TEST(ExperimentChecks, AFocusIsAboutSomeRun) {
   }
 }
 
+TEST(ExperimentChecks, AReferenceHasANameOfItsOwnAndANumber) {
+  const auto error_of = [](const json& references) { return error_with({{"references", references}}); };
+  EXPECT_NO_THROW(read_experiment({{"graph", "bpt"}, {"references", json::array()}}));
+  EXPECT_THAT(error_of("BCN"), HasSubstr("references must be a list"));
+  EXPECT_THAT(error_of({{{"name", "BCN"}}}), HasSubstr("references[0].value is missing"));
+  EXPECT_THAT(error_of({{{"name", "BCN"}, {"value", "0.5"}}}), HasSubstr("references[0].value must be a number"));
+  EXPECT_THAT(error_of({{{"name", "BCN"}, {"value", 0.5}, {"sources", "x"}}}), HasSubstr("source"));
+  EXPECT_THAT(error_of({{{"name", ""}, {"value", 0.5}}}), HasSubstr("[references[0]] name is empty"));
+  EXPECT_THAT(error_of({{{"name", "BCN"}, {"value", 0.5}}, {{"name", "BCN"}, {"value", 0.6}}}),
+              HasSubstr("[references[1]] 'BCN' is named twice, with 0.5 and 0.6"));
+  const Experiment experiment = read_experiment(
+      {{"graph", "bpt"}, {"references", {{{"name", "BCN"}, {"value", 0.537}, {"source", "McCann et al. 2017"}}}}});
+  EXPECT_THAT(experiment.references, ElementsAre(Reference{"BCN", 0.537, "McCann et al. 2017"}));
+}
+
 TEST(RunNames, SayWhatADegreeHasBecome) {
   EXPECT_THAT(names_with({{"graph", {{{"kind", "window"}, {"degree", 5}}, {{"kind", "full"}}}}}),
               ElementsAre("window-width4", "full"));

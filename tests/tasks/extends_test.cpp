@@ -36,6 +36,14 @@ TEST(MergeExperiment, MergesObjectsByKeyAndReplacesEverythingElse) {
             json::parse(R"({"name": "a", "train": {"steps": 7, "seed": 1}, "model": {"dim": 8}, "plugins": ["z"]})"));
 }
 
+TEST(MergeExperiment, KeepsOrReplacesAllCitedFiguresTogether) {
+  const char* base = R"({"references": [{"name": "a", "value": 1}, {"name": "b", "value": 2}]})";
+  EXPECT_EQ(merged(base, R"({"name": "x"})")["references"].size(), 2u);
+  EXPECT_EQ(merged(base, R"({"references": [{"name": "c", "value": 3}]})")["references"],
+            json::parse(R"([{"name": "c", "value": 3}])"));
+  EXPECT_EQ(merged(base, R"({"references": null})"), json::object());
+}
+
 TEST(MergeExperiment, NullTakesAKeyAway) {
   EXPECT_EQ(merged(R"({"description": "d", "train": {"steps": 5, "seed": 1}})",
                    R"({"description": null, "train": {"steps": null, "ema": null}, "model": {"dim": null}})"),

@@ -433,6 +433,16 @@ TEST(RunSweep, LeavesAFolderAloneThatAnotherRunWritesTo) {
   EXPECT_EQ(run(tiny(), folder.file("out")).failed, 0);
 }
 
+TEST(RunSweep, KeepsTheFiguresThatTheExperimentCites) {
+  const test::TemporaryFolder folder;
+  json source = tiny();
+  source["references"] = {{{"name", "published"}, {"value", 1.5}, {"source", "A 2017"}}};
+  run(source, folder.file("out"));
+  const Results read = load_results(folder.file("out/results.json"));
+  ASSERT_EQ(read.references.size(), 1u);
+  EXPECT_EQ(read.references[0], (Reference{"published", 1.5, "A 2017"}));
+}
+
 TEST(RunSweep, TellsHowFarTheHeadsOfAnAdaptiveSpanReachAndAPenaltyPullsThemIn) {
   const test::TemporaryFolder folder;
   json source = tiny();

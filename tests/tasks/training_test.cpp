@@ -349,6 +349,64 @@ TEST(TrainingLoop, ResumesBitForBitWithBestParametersPatienceAndAverages) {
   }
 }
 
+/// Evaluations have a loss beside the score, and the two disagree about which is the best.
+class TwoScoresRun : public LineRun {
+ public:
+  TwoScoresRun() : LineRun({0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8}) {}
+
+  json evaluate(tasks::Split split) override {
+    const std::vector<double> losses{5, 2, 3, 2.5, 2.2, 1, 1, 1};
+    const std::size_t at = next_score;
+    json metrics = LineRun::evaluate(split);
+    metrics["loss"] = split == tasks::Split::valid ? losses.at(at) : 0;
+    return metrics;
+  }
+};
+
+/// The score rises all the time, so it would neither stop the run nor choose the step that the loss chooses.
+TEST(TrainingLoop, FollowsTheSelectionAndTellsTheMetricBitForBitWhenResumed) {
+  const json settings = {{"steps", 16}, {"evaluate_every", 2}, {"log_every", 3}, {"early_stopping", {{"patience", 3}}}};
+  const test::TemporaryFolder folder;
+  std::vector<double> told;
+  const auto request_in = [&](const char* name) {
+    LoopRequest result = request(settings, folder.file(name));
+    result.metric.lower_is_better = false;
+    result.selection = {.name = "loss", .label = "loss"};
+    result.resume = true;
+    result.on_progress = [&told](const RunProgress& now) { told.push_back(now.metric); };
+    return result;
+  };
+  TwoScoresRun whole;
+  TrainingLoop at_once(whole, request_in("whole"));
+  at_once.run();
+  const TrainingOutcome expected = at_once.outcome();
+  EXPECT_EQ(expected.steps_done, 10) << "three evaluations without a lower loss";
+  EXPECT_EQ(expected.best_step, 4);
+  EXPECT_EQ(expected.metrics["valid_loss"], 2);
+  EXPECT_EQ(expected.metrics["valid_score"], 0.2);
+  EXPECT_EQ(told.back(), 0.5) << "progress tells the score";
+
+  TrainingOutcome outcome;
+  std::size_t next_score = 0;
+  for (int turn = 0; turn < 30 && !outcome.finished; ++turn) {
+    TwoScoresRun run;
+    run.next_score = next_score;
+    LoopRequest again = request_in("cut");
+    again.should_stop = [asked = 0]() mutable { return asked++ > 0; };
+    TrainingLoop loop(run, again);
+    loop.run();
+    outcome = loop.outcome();
+    next_score = run.next_score;
+  }
+  EXPECT_EQ(outcome.steps_done, expected.steps_done);
+  EXPECT_EQ(outcome.best_step, expected.best_step);
+  EXPECT_EQ(outcome.metrics, expected.metrics);
+  EXPECT_EQ(outcome.last_metrics, expected.last_metrics);
+  for (const char* file : {"checkpoint.safetensors", "best.safetensors"}) {
+    EXPECT_EQ(saved(folder.file(std::string("cut/") + file)), saved(folder.file(std::string("whole/") + file)));
+  }
+}
+
 /// Killed after an evaluation that was the best so far and that no checkpoint knows of: best.safetensors is then of a
 /// step that is taken again.
 TEST(TrainingLoop, PicksTheSameBestParametersAfterItWasKilledBetweenCheckpoints) {

@@ -33,8 +33,8 @@ struct Detail {
 /// From all to the least.
 constexpr Detail details[] = {{20, 120, false, 6}, {10, 120, false, 6}, {0, 120, false, 6}, {0, 32, false, 6},
                               {0, 32, true, 6},    {0, 24, true, 6},    {0, 18, true, 6},   {0, 24, true, 5},
-                              {0, 18, true, 5},    {0, 14, true, 5},    {0, 14, true, 4},   {0, 14, true, 3},
-                              {0, 14, true, 2},    {0, 12, true, 1}};
+                              {0, 18, true, 5},    {0, 14, true, 5},    {0, 12, true, 5},   {0, 14, true, 4},
+                              {0, 14, true, 3},    {0, 14, true, 2},    {0, 12, true, 1}};
 
 /// Begin and end of a name that is too long: the pattern stands first, the seed last.
 std::string shortened(const std::string& name, std::size_t width) {

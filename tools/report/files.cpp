@@ -22,6 +22,29 @@ ordered_json to_json(const Statistic& value) {
 /// Null where no run tells.
 ordered_json known(const Statistic& value) { return value.count > 0 ? to_json(value) : ordered_json(); }
 
+ordered_json to_json(const Classification& classification) {
+  ordered_json entry = {{"labels", classification.labels}, {"confusion", classification.confusion}};
+  entry["classes"] = ordered_json::array();
+  for (const ClassScores& one : classification.classes) {
+    entry["classes"].push_back({{"label", one.label},
+                                {"precision", to_json(one.precision)},
+                                {"recall", to_json(one.recall)},
+                                {"f1", to_json(one.f1)},
+                                {"texts", to_json(one.texts)}});
+  }
+  entry["shifts"] = ordered_json::array();
+  for (const Statistic& score : classification.shifts) entry["shifts"].push_back(to_json(score));
+  return entry;
+}
+
+/// Lists are in results.json, and in the points where the page shows them.
+void leave_numbers(ordered_json& metrics) {
+  if (!metrics.is_object()) return;
+  for (auto metric = metrics.begin(); metric != metrics.end();) {
+    metric = metric->is_structured() ? metrics.erase(metric) : std::next(metric);
+  }
+}
+
 ordered_json to_json(const Interval& interval) { return {interval.low, interval.high}; }
 
 std::string csv_cell(const std::string& text) {
@@ -72,6 +95,8 @@ ordered_json to_json(const Point& point, const SeriesStyle& style) {
           {"metric", to_json(point.metric)},
           {"last_metric", known(point.last_metric)},
           {"best_step", known(point.best_step)},
+          {"macro_f1", known(point.macro_f1)},
+          {"classification", to_json(point.classification)},
           {"tokens_per_second", to_json(point.tokens_per_second)},
           {"train_seconds", to_json(point.train_seconds)},
           {"memory_bytes", to_json(point.memory_bytes)},
@@ -90,7 +115,8 @@ ordered_json to_json(const Plot& plot) {
                         {"logarithmic", plot.logarithmic},
                         {"x_range", {range.x_low, range.x_high}},
                         {"x_ticks", x_steps(plot, range)},
-                        {"bounds", !plot.bounds.empty()}};
+                        {"bounds", !plot.bounds.empty()},
+                        {"references", !plot.references.empty()}};
   entry["series"] = ordered_json::array();
   for (const PlotSeries& series : plot.series) {
     ordered_json line = {{"name", series.name}, {"style", to_json(series.style)}, {"points", ordered_json::array()}};
@@ -130,6 +156,7 @@ ordered_json to_json(const Finding& finding, const Summary& summary) {
 ordered_json details_of(const runner::RunResult& run, const Summary& summary) {
   ordered_json details = runner::to_json(run);
   for (const char* key : {"config", "settings", "graph", "curve"}) details.erase(key);
+  for (const char* key : {"metrics", "last_metrics"}) leave_numbers(details[key]);
   for (const Point& point : summary.points) {
     const auto place = std::ranges::find(point.runs, run.name);
     if (place == point.runs.end()) continue;
@@ -155,20 +182,25 @@ void remove_other_plots(const std::filesystem::path& folder, const std::vector<P
 std::string to_csv(const Summary& summary) {
   std::string text = fmt::format(
       "label,pattern,degree,length,{0},{0}_deviation,seeds,edges,nodes,parameters,train_seconds,tokens_per_second,"
-      "peak_memory_bytes,times,best_step,last_{0},last_{0}_deviation\n",
-      summary.results.metric.name);
+      "peak_memory_bytes,times,best_step,last_{0},last_{0}_deviation{1}\n",
+      summary.results.metric.name, summary.has_macro_f1() ? ",macro_f1,macro_f1_deviation" : "");
   for (const Point& point : summary.points) {
     const auto time = [&](const Statistic& value) {
       return point.times == Times::left_out ? "" : fmt::format("{}", value.mean);
     };
     const auto last = [&](double value) { return point.last_metric.count > 0 ? fmt::format("{}", value) : ""; };
+    const auto macro_f1 = [&]() -> std::string {
+      if (!summary.has_macro_f1()) return "";
+      const Statistic& score = point.macro_f1;
+      return score.count > 0 ? fmt::format(",{},{}", score.mean, score.deviation) : ",,";
+    };
     text +=
-        fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", csv_cell(point.label),
+        fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}{}\n", csv_cell(point.label),
                     csv_cell(point.pattern), point.degree, point.length, point.metric.mean, point.metric.deviation,
                     point.metric.count, point.num_edges, point.num_nodes, point.parameters, time(point.train_seconds),
                     time(point.tokens_per_second), point.memory_bytes.mean, to_string(point.times),
                     point.best_step.count > 0 ? fmt::format("{}", point.best_step.mean) : "",
-                    last(point.last_metric.mean), last(point.last_metric.deviation));
+                    last(point.last_metric.mean), last(point.last_metric.deviation), macro_f1());
   }
   return text;
 }
@@ -188,6 +220,11 @@ ordered_json to_json(const Summary& summary) {
   file["bounds"] = ordered_json::array();
   for (const runner::Bound& bound : results.bounds) {
     file["bounds"].push_back({{"name", bound.name}, {"value", bound.value}});
+  }
+  file["references"] = ordered_json::array();
+  for (const runner::Reference& reference : results.references) {
+    file["references"].push_back(runner::to_json(reference));
+    file["references"].back()["name_on_line"] = name_on_line(reference);
   }
   const std::vector<SeriesStyle> styles = point_styles(summary);
   file["points"] = ordered_json::array();

@@ -10,6 +10,7 @@
 #include "bough/graph/draw.h"
 #include "bough/graph/graph_generator.h"
 #include "src/core/markup.h"
+#include "tools/report/classification_page.h"
 #include "tools/report/findings.h"
 #include "tools/report/page_assets.h"
 #include "tools/report/report.h"
@@ -35,26 +36,63 @@ std::string score_cell(const Point& point, bool has_last) {
   return fmt::format("<td>{}<small>{}last {:.4f}</small></td>", score, step, point.last_metric.mean);
 }
 
+std::string f1_cell(const Point& point) {
+  return cell(point.macro_f1.count > 0 ? with_deviation(point.macro_f1, 4) : "–");
+}
+
 /// The table of all settings. The first cell of a row is a button that shows all of one.
 std::string table_of(const Summary& summary) {
-  const bool has_last = summary.has_last_scores();
+  const bool has_last = summary.has_last_scores(), has_f1 = summary.has_macro_f1();
   std::string text = fmt::format(
-      "<thead><tr><th>pattern</th><th>degree</th><th>length</th><th>test {}{}</th><th>seeds</th><th>edges</th>"
+      "<thead><tr><th>pattern</th><th>degree</th><th>length</th><th>test {}{}</th>{}<th>seeds</th><th>edges</th>"
       "<th>nodes</th><th>parameters</th><th>seconds</th><th>tokens/s</th><th>memory MB</th></tr></thead>\n<tbody>\n",
-      escape_xml(summary.results.metric.name), has_last ? "<small>best step, last score</small>" : "");
+      escape_xml(summary.results.metric.name), has_last ? "<small>best step, last score</small>" : "",
+      has_f1 ? "<th>macro F1</th>" : "");
   for (std::size_t i = 0; i < summary.points.size(); ++i) {
     const Point& point = summary.points[i];
     Statistic megabytes = point.memory_bytes;
     megabytes.mean /= 1e6;
     megabytes.deviation /= 1e6;
     text += fmt::format(
-        "<tr><td><button data-point=\"{}\">{}</button></td><td>{:.2f}</td><td>{}</td>{}<td>{}</td>"
+        "<tr><td><button data-point=\"{}\">{}</button></td><td>{:.2f}</td><td>{}</td>{}{}<td>{}</td>"
         "<td>{}</td><td>{}</td><td>{}</td>{}{}<td>{}</td></tr>\n",
-        i, escape_xml(point.label), point.degree, point.length, score_cell(point, has_last), point.metric.count,
-        point.num_edges, point.num_nodes, point.parameters, time_cell(point, point.train_seconds, 1),
-        time_cell(point, point.tokens_per_second, 0), with_deviation(megabytes, 1));
+        i, escape_xml(point.label), point.degree, point.length, score_cell(point, has_last),
+        has_f1 ? f1_cell(point) : "", point.metric.count, point.num_edges, point.num_nodes, point.parameters,
+        time_cell(point, point.train_seconds, 1), time_cell(point, point.tokens_per_second, 0),
+        with_deviation(megabytes, 1));
   }
   return text + "</tbody>";
+}
+
+/// Values of the metric that no run has measured.
+std::string cited_of(const runner::Results& results) {
+  if (results.references.empty()) return "";
+  std::string rows;
+  const auto add = [&rows](const std::string& name, double value, const char* what, const std::string& source) {
+    rows += fmt::format("<tr><th scope=\"row\">{}</th><td>{:.4f}</td><td>{}</td><td>{}</td></tr>\n", escape_xml(name),
+                        value, what, escape_xml(source));
+  };
+  for (const runner::Reference& reference : results.references) {
+    add(reference.name, reference.value, "published figure, cited", reference.source);
+  }
+  for (const runner::Bound& bound : results.bounds) add(bound.name, bound.value, "known bound", "");
+  return fmt::format(
+      "<h3>Not measured here</h3>\n<p>Published figures are cited for comparison; these systems have not been run "
+      "here, "
+      "and their data, sizes and training may differ. No finding is about them.</p>\n"
+      "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Values that were not measured here\">\n"
+      "<table id=\"cited\" class=\"cited\"><thead><tr><th>name</th><th>{}</th><th>what it is</th><th>source</th></tr>"
+      "</thead>\n<tbody>\n{}</tbody></table></div>\n",
+      escape_xml(results.metric.name), rows);
+}
+
+std::string lines_in_words(const runner::Results& results) {
+  std::string text = results.bounds.empty() ? "" : "Dashed grey: known bounds. ";
+  if (!results.references.empty()) {
+    text +=
+        "Lines of dashes and dots with a name on them: published figures of other systems, cited, not measured here.";
+  }
+  return text;
 }
 
 /// A pattern as tables of findings name it: a button that shows all of it, and its degree.
@@ -240,12 +278,16 @@ std::string to_html(const Summary& summary) {
                     {"@NOTE@", results.note.empty() ? "" : fmt::format("<p>Note: {}</p>", escape_xml(results.note))},
                     {"@QUALITY_TITLE@", escape_xml(with_capital(quality_title))},
                     {"@QUALITY@", canvas("quality", quality_title + "; the numbers are in the table below")},
-                    {"@BOUNDS@", results.bounds.empty() ? "" : "Dashed grey: known bounds."},
+                    {"@BOUNDS@", lines_in_words(results)},
+                    {"@BEST@", escape_xml(summary.best_in_words())},
                     {"@DIRECTION@", results.metric.lower_is_better ? "Lower is better." : "Higher is better."},
                     {"@FINDINGS@", findings_of(summary)},
                     {"@TABLE@", table_of(summary)},
+                    {"@CITED@", cited_of(results)},
                     {"@TIMES@", times_of(summary)},
                     {"@UNFINISHED@", unfinished_of(summary)},
+                    {"@CLASSES@", classes_section(summary)},
+                    {"@SHIFTS@", shifts_section(summary)},
                     {"@CURVES@", canvas("curves", "validation scores during training")},
                     {"@LOSSES@", canvas("losses", "training loss")},
                     {"@POINT_CURVES@", canvas("point-curves", "validation scores of these runs during training")},

@@ -52,7 +52,32 @@ const errorBars = {
   },
 };
 
+/// Names stand on the lines of cited figures, the lowest first; one that would cover the name below it moves up.
+const lineNames = {
+  id: "lineNames",
+  afterDatasetsDraw(chart) {
+    const lines = chart.data.datasets.filter((set, index) => set.nameOnLine && chart.isDatasetVisible(index))
+      .map((set) => [chart.scales.y.getPixelForValue(set.data[0].y), set.nameOnLine]);
+    const context = chart.ctx;
+    let free = Infinity;
+    context.save();
+    context.fillStyle = pageColour("--text");
+    context.strokeStyle = pageColour("--back");
+    context.lineWidth = 4;
+    context.lineJoin = "round";
+    context.font = "12px system-ui, sans-serif";
+    for (const [height, name] of lines.sort((a, b) => b[0] - a[0])) {
+      free = Math.min(free, height - 4);
+      context.strokeText(name, chart.chartArea.left + 6, free);  // paper under the name where a line passes
+      context.fillText(name, chart.chartArea.left + 6, free);
+      free -= 14;
+    }
+    context.restore();
+  },
+};
+
 function describe(dataset, value) {
+  if (dataset.isBound) return `${value.label}: ${Number(value.y.toPrecision(5))}`;
   const spread = value.deviation ? ` ± ${value.deviation.toPrecision(2)}` : "";
   const best = value.best ? ", the best" : "";
   return `${value.label ?? dataset.label}: ${Number(value.y.toPrecision(5))}${spread} at ${Number(value.x.toPrecision(4))}${best}`;
@@ -97,7 +122,7 @@ function draw(id, datasets, x, y) {
   const chart = new Chart(canvas, {
     type: "line",
     data: {datasets},
-    plugins: [errorBars],
+    plugins: [errorBars, lineNames],
     options: {
       animation: false,
       responsive: true,
@@ -149,9 +174,14 @@ function drawPlot(plot) {
   }));
   const bounds = plot.bounds ? data.bounds.map((bound) => ({
     label: bound.name, isBound: true, borderColor: "#888888", backgroundColor: "#888888", borderDash: [3, 3],
-    borderWidth: 1.5, radius: 0, data: plot.x_range.map((x) => ({x, y: bound.value, label: bound.name})),
+    pointStyle: "line", borderWidth: 1.5, radius: 0, data: plot.x_range.map((x) => ({x, y: bound.value, label: bound.name})),
   })) : [];
-  draw(plot.name, [...sets, ...bounds],
+  const cited = plot.references ? data.references.map((reference) => ({
+    label: `${reference.name} (cited)`, nameOnLine: reference.name_on_line, isBound: true, borderColor: pageColour("--soft"),
+    backgroundColor: pageColour("--soft"), borderDash: [9, 3, 2, 3], pointStyle: "line", borderWidth: 1.5, radius: 0,
+    data: plot.x_range.map((x) => ({x, y: reference.value, label: `${reference.name}, cited${reference.source && `, ${reference.source}`}`})),
+  })) : [];
+  draw(plot.name, [...sets, ...bounds, ...cited],
        {title: plot.x_title, logarithmic: plot.logarithmic, range: plot.x_range, ticks: plot.x_ticks}, {title: plot.y_title});
 }
 
@@ -209,12 +239,16 @@ function showPoint(index) {
   byId("point-name").textContent = point.name;
   byId("point-facts").textContent = `Degree ${short(point.degree)}, ${point.num_edges} edges and ${point.num_nodes} nodes for ` +
     `${point.length} tokens, ${point.parameters} parameters.` + (point.times_remark ? ` Times cannot be compared: ${point.times_remark}.` : "");
-  byId("point-head").replaceChildren(cells("th", ["run", `test ${name}`, `valid ${name}`, "at step", "after the last", "steps", "seconds", "tokens/s", "memory MB", "waited", "others"]));
+  const further = data.points.some((other) => other.macro_f1) && name !== "macro_f1" ? ["macro_f1"] : [];
+  byId("point-head").replaceChildren(cells("th", ["run", `test ${name}`, ...further.map((other) => `test ${other}`), `valid ${name}`, "at step", "after the last", "steps", "seconds", "tokens/s", "memory MB", "waited", "others"]));
   byId("point-runs").replaceChildren(...data.runs.filter((run) => point.runs.includes(run.name)).map((run) => cells("td", [
-    run.name, short(run.metrics[name]), short(run.metrics[validKey]), run.best_step ?? "", short(run.last_metrics[name]), run.steps,
+    run.name, short(run.metrics[name]), ...further.map((other) => short(run.metrics[other])), short(run.metrics[validKey]), run.best_step ?? "", short(run.last_metrics[name]), run.steps,
     ...(run.times === "left out" ? ["–", "–"] : [short(run.train_seconds), String(Math.round(run.tokens_per_second))]
       .map((time) => run.times === "doubtful" ? `${time} *` : time)),
     short(run.peak_memory_bytes / 1e6), percent(run.waited_share), percent(run.other_share)])));
+  // The tables of the page, again: what the report has made once is not made a second time here.
+  const classes = document.querySelector(`#classes-${index} .class-tables`);
+  byId("point-classes").replaceChildren(...(classes ? [classes.cloneNode(true)] : []));
   byId("point-config").textContent = JSON.stringify(point.config, null, 2);
   const dialog = byId("point");
   if (!dialog.open) dialog.showModal();

@@ -123,7 +123,11 @@ Plot plot_of(const Summary& summary, const Quantity& quantity, const Axis& axis)
             .x_title = axis.x_title,
             .y_title = quantity.title,
             .series = {},
-            .bounds = quantity.name == "quality" ? summary.results.bounds : std::vector<runner::Bound>{}};
+            .bounds = {}};
+  if (quantity.name == "quality") {
+    plot.bounds = summary.results.bounds;
+    plot.references = summary.results.references;
+  }
   Lines lines(summary);
   for (std::size_t i = 0; i < summary.points.size(); ++i) {
     const Point& point = summary.points[i];
@@ -158,6 +162,28 @@ void set_axis(Plot& plot) {
   if (values.empty()) return;
   plot.logarithmic = *values.begin() > 0 && *values.rbegin() / *values.begin() >= 4;
   if (values.size() <= 8) plot.x_ticks.assign(values.begin(), values.end());
+}
+
+/// The metric against what was put in front of each text, a line for each setting that was tested so.
+Plot quality_by_shift(const Summary& summary) {
+  const std::string title = "placeholder tokens in front";
+  Plot plot{.name = "quality_by_shift",
+            .title = fmt::format("{} against {}", summary.results.metric.label, title),
+            .x_title = title,
+            .y_title = summary.results.metric.label,
+            .series = {},
+            .bounds = {}};  // the differences between shifts are small beside the way to a bound
+  Lines lines(summary);
+  for (std::size_t i = 0; i < summary.points.size(); ++i) {
+    PlotSeries& line = lines.line(summary.points[i], summary.points[i].name);
+    const std::vector<Statistic>& shifts = summary.points[i].classification.shifts;
+    for (std::size_t shift = 0; shift < shifts.size(); ++shift) {
+      line.points.push_back({static_cast<double>(shift), shifts[shift], i});
+    }
+  }
+  plot.series = std::move(lines).all();
+  std::erase_if(plot.series, [](const PlotSeries& line) { return line.points.empty(); });
+  return plot;
 }
 
 }  // namespace
@@ -195,6 +221,10 @@ std::vector<Plot> plots_of(const Summary& summary) {
       plots.push_back(std::move(plot));
     }
   }
+  if (Plot plot = quality_by_shift(summary); has_a_line(plot)) {
+    set_axis(plot);
+    plots.push_back(std::move(plot));
+  }
   return plots;
 }
 
@@ -228,6 +258,7 @@ PlotRange plot_range(const Plot& plot) {
     }
   }
   for (const runner::Bound& bound : plot.bounds) take(bound.value);
+  for (const runner::Reference& reference : plot.references) take(reference.value);
   if (range.y_low > range.y_high) range.y_low = 0, range.y_high = 1;
   const double margin = std::max(0.05 * (range.y_high - range.y_low), 1e-3);
   range.y_low -= margin;
@@ -241,6 +272,10 @@ PlotRange plot_range(const Plot& plot) {
     range.x_high += room;
   }
   return range;
+}
+
+std::string name_on_line(const runner::Reference& reference) {
+  return fmt::format("{} {:.4g} (cited)", reference.name, reference.value);
 }
 
 std::vector<double> round_steps(double low, double high, int about) {

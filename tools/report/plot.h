@@ -35,20 +35,22 @@ struct Plot {
   std::vector<double> x_ticks = {};  ///< where x has few values; empty: powers of two
   std::vector<PlotSeries> series;
   std::vector<runner::Bound> bounds;
-  std::size_t points_left_out = 0;  ///< whose times cannot be compared
+  std::vector<runner::Reference> references = {};  ///< cited figures, which no run here has measured
+  std::size_t points_left_out = 0;                 ///< whose times cannot be compared
 };
 
 Plot quality_by_degree(const Summary& summary);
 /// Quality, speed and memory against the degree, then against every number that the runs differ in (length, layers,
 /// learning rate, ...), if some line has two points of it. In all of them a pattern has the same colour, and lines come
 /// in the order of Summary::kinds(). Plots of times have only points whose times can be compared, and are left out
-/// where there are none.
+/// where there are none. The last one, where texts were tested with placeholder tokens in front, is quality against
+/// their number.
 std::vector<Plot> plots_of(const Summary& summary);
 
 /// Styles of lines of which each is one setting, learning curves for instance; in the order of the points.
 std::vector<SeriesStyle> point_styles(const Summary& summary);
 
-/// What a plot shows: bounds and error bars included.
+/// What a plot shows: bounds, cited figures and error bars included.
 struct PlotRange {
   double x_low = 1, x_high = 10, y_low = 0, y_high = 1;
   bool logarithmic = true;
@@ -57,6 +59,9 @@ struct PlotRange {
   double y_share(double value) const;
 };
 PlotRange plot_range(const Plot& plot);
+
+/// "BCN+CoVe 0.537 (cited)": what stands on the line of a cited figure.
+std::string name_on_line(const runner::Reference& reference);
 
 /// Round numbers inside [low, high]: 1, 2, 5 times powers of ten.
 std::vector<double> round_steps(double low, double high, int about);

@@ -179,6 +179,11 @@ Point point_of(const Runs& runs, const std::string& metric, const json& usual) {
   const bool tells_last =
       std::ranges::all_of(runs, [&](const auto* run) { return std::isfinite(last_metric_of(*run, metric)); });
   if (tells_last) point.last_metric = over(runs, [&](const auto& run) { return last_metric_of(run, metric); });
+  const auto macro_f1 = [](const auto* run) { return runner::metric_of(*run, "macro_f1"); };
+  if (std::ranges::all_of(runs, [&](const auto* run) { return std::isfinite(macro_f1(run)); })) {
+    point.macro_f1 = over(runs, [&](const auto& run) { return macro_f1(&run); });
+  }
+  point.classification = classification_of(runs);
   const bool tells_best = std::ranges::all_of(runs, [](const auto* run) { return run->best_step.has_value(); });
   if (tells_best) point.best_step = over(runs, [](const auto& run) { return run.best_step.value_or(0); });
   point.memory_bytes = over(runs, [](const auto& run) { return run.peak_memory_bytes; });

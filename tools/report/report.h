@@ -14,9 +14,10 @@ std::string findings_text(const Summary& summary);
 
 /// One line a point.
 std::string to_csv(const Summary& summary);
-/// Points, bounds, findings and learning curves for programs, and for the page. Of a finding: verdict ("ahead",
-/// "behind", "cannot tell": of `one` against `other`), test, difference (positive where `one` is better), interval,
-/// bootstrap_interval, p, corrected_p, seeds of both, seeds_needed (101: more than 100); null where there is none.
+/// Points, bounds, cited figures, findings and learning curves for programs, and for the page. Of a finding: verdict
+/// ("ahead", "behind", "cannot tell": of `one` against `other`), test, difference (positive where `one` is better),
+/// interval, bootstrap_interval, p, corrected_p, seeds of both, seeds_needed (101: more than 100); null where there is
+/// none.
 nlohmann::ordered_json to_json(const Summary& summary);
 /// With error bars over seeds; readable in light and dark.
 std::string to_svg(const Plot& plot, const std::string& experiment);

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <set>
 
@@ -13,22 +12,6 @@
 #include "tools/report/points.h"
 
 namespace bough::report {
-
-Statistic statistic_of(const std::vector<double>& values) {
-  Statistic result{.mean = 0, .deviation = 0, .count = static_cast<int>(values.size())};
-  if (values.empty()) return result;
-  for (const double value : values) result.mean += value / static_cast<double>(values.size());
-  if (values.size() < 2) return result;
-  double squares = 0;
-  for (const double value : values) squares += (value - result.mean) * (value - result.mean);
-  result.deviation = std::sqrt(squares / static_cast<double>(values.size() - 1));
-  return result;
-}
-
-std::string with_deviation(const Statistic& value, int decimals) {
-  return value.count > 1 ? fmt::format("{:.{}f} ± {:.{}f}", value.mean, decimals, value.deviation, decimals)
-                         : fmt::format("{:.{}f}", value.mean, decimals);
-}
 
 std::vector<std::int64_t> Summary::lengths() const {
   std::set<std::int64_t> lengths;
@@ -69,6 +52,20 @@ bool Summary::has_last_scores() const {
   });
 }
 
+std::string Summary::best_in_words() const {
+  std::set<std::string> numbers;
+  for (const runner::RunResult& run : results.runs) {
+    if (run.status == runner::RunStatus::done) numbers.insert(run.best_by.empty() ? results.metric.name : run.best_by);
+  }
+  const bool by_metric = numbers.empty() || (numbers.size() == 1 && numbers.contains(results.metric.name));
+  return "best on the validation data" + (by_metric ? "" : fmt::format(" by {}", fmt::join(numbers, " or ")));
+}
+
+bool Summary::has_macro_f1() const {
+  return results.metric.name != "macro_f1" &&
+         std::ranges::any_of(points, [](const Point& point) { return point.macro_f1.count > 0; });
+}
+
 Summary summarize(runner::Results results) {
   Summary summary;
   summary.points = points_of(results);
@@ -107,6 +104,9 @@ runner::Results combine(std::vector<runner::Results> all) {
     for (const runner::Bound& bound : one.bounds) {
       const bool known = std::ranges::any_of(result.bounds, [&](const auto& b) { return b.name == bound.name; });
       if (!known) result.bounds.push_back(bound);
+    }
+    for (const runner::Reference& reference : one.references) {
+      if (std::ranges::count(result.references, reference) == 0) result.references.push_back(reference);
     }
   }
   return result;

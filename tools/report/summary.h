@@ -7,20 +7,12 @@
 #include <vector>
 
 #include "tasks/runner/results.h"
+#include "tools/report/classification.h"
 #include "tools/report/significance.h"
+#include "tools/report/statistic.h"
 
 /// What a report says, worked out from results.json and nothing else.
 namespace bough::report {
-
-/// Of runs that differ in nothing but the seed.
-struct Statistic {
-  double mean = 0;
-  double deviation = 0;  ///< sample standard deviation; 0 for a single run
-  int count = 0;
-};
-Statistic statistic_of(const std::vector<double>& values);
-/// "0.7000 ± 0.0283" with that many decimals, or "0.7000" for a single run.
-std::string with_deviation(const Statistic& value, int decimals);
 
 /// Whether times of a setting can stand beside those of the others.
 enum class Times {
@@ -50,6 +42,8 @@ struct Point {
   /// latter and of best_step there are none in results of earlier versions.
   Statistic metric = {}, last_metric = {};
   Statistic best_step = {};
+  Statistic macro_f1 = {};  ///< mean of the F1 scores of all classes; of tasks that have classes
+  Classification classification = {};
   std::vector<SeedScore> scores = {};  ///< what `metric` is made of, in the order of `runs`
   int runs_without_score = 0;          ///< further runs of this setting that failed or have no finite score
   Statistic memory_bytes = {};
@@ -118,6 +112,10 @@ struct Summary {
   std::vector<std::string> kinds() const;
   /// Whether the best checkpoint of some run is another one than its last, with another score.
   bool has_last_scores() const;
+  /// What decided which checkpoints were tested: "best on the validation data", by which number if not by the metric.
+  std::string best_in_words() const;
+  /// Whether there is a macro F1 beside the metric.
+  bool has_macro_f1() const;
 };
 
 Summary summarize(runner::Results results);

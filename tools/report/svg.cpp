@@ -11,6 +11,16 @@ namespace {
 
 constexpr double width = 760, height = 480, left = 64, right = 190, top = 44, bottom = 56;
 
+/// A name on a line has paper under it, or the line would cross it out.
+constexpr const char* svg_style = R"(<style>
+text { fill: #222 } .axis { stroke: #888 } .grid { stroke: #8884 } .back { fill: #fff } .cited { stroke: #595959 }
+.named { stroke: #fff; stroke-width: 4px; paint-order: stroke }
+@media (prefers-color-scheme: dark) {
+  text { fill: #eee } .back { fill: #181a1b } .cited { stroke: #b4b4b4 } .named { stroke: #181a1b }
+}
+</style>
+)";
+
 /// The area inside the axes, and where values fall in it.
 class Drawing {
  public:
@@ -20,14 +30,13 @@ class Drawing {
   std::string draw() {
     text_ = fmt::format(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {}\" role=\"img\" font-family=\"sans-serif\" "
-        "font-size=\"13\">\n<style>text {{ fill: #222 }} .axis {{ stroke: #888 }} .grid {{ stroke: #8884 }} .back {{ "
-        "fill: "
-        "#fff }} @media (prefers-color-scheme: dark) {{ text {{ fill: #eee }} .back {{ fill: #181a1b }} }}</style>\n"
+        "font-size=\"13\">\n{}"
         "<title>{}</title>\n<rect class=\"back\" width=\"{}\" height=\"{}\"/>\n",
-        width, height, escape_xml(plot_.title), width, height);
+        width, height, svg_style, escape_xml(plot_.title), width, height);
     text_at(left, 24, experiment_ + ": " + plot_.title);
     axes();
     bounds();
+    references();
     for (const PlotSeries& one : plot_.series) series(one);
     return text_ + "</svg>\n";
   }
@@ -39,8 +48,9 @@ class Drawing {
   void line(const char* extra, double x1, double y1, double x2, double y2) {
     text_ += fmt::format("<line {} x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\"/>\n", extra, x1, y1, x2, y2);
   }
-  void text_at(double at_x, double at_y, const std::string& words, const char* anchor = "start") {
-    text_ += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>\n", at_x, at_y, anchor,
+  void text_at(double at_x, double at_y, const std::string& words, const char* anchor = "start",
+               const char* extra = "") {
+    text_ += fmt::format("<text{} x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>\n", extra, at_x, at_y, anchor,
                          escape_xml(words));
   }
 
@@ -62,6 +72,22 @@ class Drawing {
     for (const runner::Bound& bound : plot_.bounds) {
       line("stroke=\"#888\" stroke-dasharray=\"3 3\"", left, y(bound.value), width - right, y(bound.value));
       text_at(width - right + 6, y(bound.value) + 4, fmt::format("{} {:.3f}", bound.name, bound.value));
+    }
+  }
+
+  /// Names stand on their lines, the lowest first; one that would cover the name below it moves up.
+  void references() {
+    std::vector<runner::Reference> lines = plot_.references;
+    std::ranges::stable_sort(lines, std::greater(), [this](const auto& line) { return y(line.value); });
+    for (const runner::Reference& one : lines) {
+      line("class=\"cited\" stroke-width=\"1.5\" stroke-dasharray=\"9 3 2 3\"", left, y(one.value), width - right,
+           y(one.value));
+    }
+    double free = height;
+    for (const runner::Reference& one : lines) {
+      free = std::min(free, y(one.value) - 4);
+      text_at(left + 6, free, name_on_line(one), "start", " class=\"named\"");
+      free -= 15;
     }
   }
 

@@ -30,6 +30,10 @@ std::string last_text(const Point& point) {
   return cell(point.best_step, 0) + cell(point.last_metric, 4);
 }
 
+std::string f1_text(const Point& point) {
+  return fmt::format("{:>17}  ", point.macro_f1.count > 0 ? with_deviation(point.macro_f1, 4) : "-");
+}
+
 /// In lines of at most this width, each after two blanks.
 std::string wrapped(const std::vector<std::string>& sentences, std::size_t width) {
   std::string text, line;
@@ -44,26 +48,53 @@ std::string wrapped(const std::vector<std::string>& sentences, std::size_t width
   return line.empty() ? text : text + "  " + line + "\n";
 }
 
+/// Mean scores with placeholder tokens in front of each text, a row for each setting that was tested so.
+std::string shifts_text(const Summary& summary, std::size_t width) {
+  std::size_t most = 0;
+  std::string rows;
+  for (const Point& point : summary.points) {
+    const std::vector<Statistic>& shifts = point.classification.shifts;
+    if (shifts.empty()) continue;
+    most = std::max(most, shifts.size());
+    rows += fmt::format("{:<{}}", point.label, width);
+    for (const Statistic& score : shifts) rows += fmt::format("  {:>6.4f}", score.mean);
+    rows += "\n";
+  }
+  if (rows.empty()) return "";
+  std::string head = fmt::format("{:<{}}", "tokens in front", width);
+  for (std::size_t shift = 0; shift < most; ++shift) head += fmt::format("  {:>6}", shift);
+  return fmt::format("Mean test {} with placeholder tokens in front of each text:\n{}\n{}", summary.results.metric.name,
+                     head, rows);
+}
+
 }  // namespace
 
 std::string table_text(const Summary& summary) {
   std::size_t width = 7;
   for (const Point& point : summary.points) width = std::max(width, point.label.size());
-  const bool has_last = summary.has_last_scores();
-  std::string text = fmt::format("{:<{}}  {:>8}  {:>17}  {}{:>6}  {:>9}  {:>9}  {:>9}  {:>9}  {:>10}\n", "pattern",
-                                 width, "degree", "test " + summary.results.metric.name,
-                                 has_last ? fmt::format("{:>9}  {:>9}  ", "at step", "last step") : "", "seeds",
-                                 "edges", "length", "seconds", "tokens/s", "memory MB");
+  for (const runner::Reference& reference : summary.results.references) width = std::max(width, reference.name.size());
+  const bool has_last = summary.has_last_scores(), has_f1 = summary.has_macro_f1();
+  std::string text =
+      fmt::format("{:<{}}  {:>8}  {:>17}  {}{}{:>6}  {:>9}  {:>9}  {:>9}  {:>9}  {:>10}\n", "pattern", width, "degree",
+                  "test " + summary.results.metric.name, has_f1 ? fmt::format("{:>17}  ", "macro_f1") : "",
+                  has_last ? fmt::format("{:>9}  {:>9}  ", "at step", "last step") : "", "seeds", "edges", "length",
+                  "seconds", "tokens/s", "memory MB");
   for (const Point& point : summary.points) {
-    text += fmt::format("{:<{}}  {:>8.2f}  {:>17}  {}{:>6}  {:>9}  {:>9}  {:>9}  {:>9}  {:>10.1f}\n", point.label,
-                        width, point.degree, with_deviation(point.metric, 4), has_last ? last_text(point) : "",
-                        point.metric.count, point.num_edges, point.length, time_text(point, point.train_seconds, 1),
-                        time_text(point, point.tokens_per_second, 0), point.memory_bytes.mean / 1e6);
+    text += fmt::format("{:<{}}  {:>8.2f}  {:>17}  {}{}{:>6}  {:>9}  {:>9}  {:>9}  {:>9}  {:>10.1f}\n", point.label,
+                        width, point.degree, with_deviation(point.metric, 4), has_f1 ? f1_text(point) : "",
+                        has_last ? last_text(point) : "", point.metric.count, point.num_edges, point.length,
+                        time_text(point, point.train_seconds, 1), time_text(point, point.tokens_per_second, 0),
+                        point.memory_bytes.mean / 1e6);
   }
   for (const runner::Bound& bound : summary.results.bounds) {
     text += fmt::format("{:<{}}  {:>8}  {:>17.4f}\n", bound.name, width, "", bound.value);
   }
-  if (has_last) text += "Tested are the checkpoints that were best on the validation data (at step), not the last.\n";
+  for (const runner::Reference& reference : summary.results.references) {
+    text += fmt::format("{:<{}}  {:>8}  {:>17.4f}  cited, not run here{}\n", reference.name, width, "", reference.value,
+                        reference.source.empty() ? "" : ": " + reference.source);
+  }
+  if (has_last)
+    text += fmt::format("Tested are the checkpoints that were {} (at step), not the last.\n", summary.best_in_words());
   for (const runner::RunResult& run : summary.results.runs) {
     if (run.status == runner::RunStatus::failed) text += fmt::format("{} failed: {}\n", run.name, run.error);
     if (run.status == runner::RunStatus::running) text += fmt::format("{} is not finished\n", run.name);
@@ -71,6 +102,7 @@ std::string table_text(const Summary& summary) {
   const bool has_mark =
       std::ranges::any_of(summary.points, [](const Point& point) { return point.times == Times::doubtful; });
   for (const std::string& remark : summary.times_remarks()) text += (has_mark ? "* " : "") + remark + "\n";
+  text += shifts_text(summary, std::max<std::size_t>(width, 15));
   if (!summary.results.note.empty()) text += fmt::format("Note: {}\n", summary.results.note);
   return text;
 }
@@ -84,6 +116,9 @@ std::string plot_text(const Summary& summary, int width, int height) {
     return static_cast<std::size_t>(std::clamp<double>(std::lround(share * (cells - 1)), 0, cells - 1));
   };
   const auto row_of = [&](double value) { return place(1 - range.y_share(value), height); };
+  for (const runner::Reference& reference : plot.references) {
+    for (char& cell : rows[row_of(reference.value)]) cell = '=';
+  }
   for (const runner::Bound& bound : plot.bounds) {
     for (char& cell : rows[row_of(bound.value)]) cell = '-';
   }
@@ -98,7 +133,8 @@ std::string plot_text(const Summary& summary, int width, int height) {
       rows[row_of(point.y.mean)][column] = mark_of(i);
     }
   }
-  std::string text = plot.title + " (logarithmic)\n";
+  std::string text = fmt::format("{} (logarithmic); {} is better\n", plot.title,
+                                 summary.results.metric.lower_is_better ? "lower" : "higher");
   for (int row = 0; row < height; ++row) {
     const double value = range.y_low + (range.y_high - range.y_low) * (1 - static_cast<double>(row) / (height - 1));
     text += fmt::format("{:>8.3f} |{}\n", value, rows[static_cast<std::size_t>(row)]);
@@ -110,6 +146,7 @@ std::string plot_text(const Summary& summary, int width, int height) {
   }
   for (const runner::Bound& bound : summary.results.bounds)
     text += fmt::format("  --- {} {:.3f}", bound.name, bound.value);
+  for (const runner::Reference& reference : plot.references) text += "  === " + name_on_line(reference);
   return text + "\n";
 }
 
