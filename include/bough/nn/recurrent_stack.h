@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "bough/graph/attention_graph.h"
 #include "bough/nn/layers.h"
 #include "bough/nn/recurrent.h"
 
@@ -45,5 +46,10 @@ class RecurrentStack : public Module {
   std::vector<std::unique_ptr<Recurrent>> layers_;
   Dropout dropout_;
 };
+
+/// Whether a stack can run along graph.graph and give a row for each token: ConfigError unless the nodes are the
+/// tokens, in order, no token reads itself or is read by what it reads, none has more predecessors than the cell takes,
+/// and there is nothing that only attention can follow (head groups, stages, a soft span). O(nodes + edges).
+void check_recurrent_graph(const AttentionGraph& graph, const RecurrentStackOptions& options);
 
 }  // namespace bough::nn
