@@ -15,11 +15,13 @@
 #include "bough/ops/arithmetic.h"
 #include "bough/ops/cross_entropy.h"
 #include "tasks/language_model/evaluation.h"
+#include "tasks/language_model/model_costs.h"
 #include "tasks/language_model/text_corpus.h"
 #include "tasks/language_model/text_graphs.h"
 #include "tasks/language_model/tokenized_corpus.h"
 #include "tasks/language_model/windows.h"
 #include "tasks/machine.h"
+#include "tasks/model_kind.h"
 
 namespace bough {
 namespace {
@@ -71,7 +73,6 @@ class CharLmRun : public tasks::TrainingRun {
     return {length, graphs_->carries() ? 1 : std::max<std::int64_t>(1, shape_.tokens() / length)};
   }
   std::shared_ptr<TextGraphs> evaluation_graphs(const tasks::RunSettings& settings) const;
-  double forward_operations(TextGraphs& graphs) const;
   /// Of a part, as it is before the step; null where windows stand alone.
   nn::SegmentMemory* memory_at(tasks::StepPosition at);
   nn::AuxiliaryLosses auxiliary_losses(tasks::StepPosition at) const;
@@ -140,56 +141,27 @@ std::shared_ptr<TextGraphs> CharLmRun::evaluation_graphs(const tasks::RunSetting
                                       device_);
 }
 
-double CharLmRun::forward_operations(TextGraphs& graphs) const {
-  const auto& layer = model_options_.transformer.layer;
-  const double dim = static_cast<double>(layer.dim), hidden = static_cast<double>(layer.feed_forward);
-  const double nodes = static_cast<double>(graphs.usual().computed_nodes());
-  const double edges = static_cast<double>(graphs.usual().followed_edges());
-  const double tokens = static_cast<double>(graphs.shape().tokens()),
-               vocabulary = static_cast<double>(vocabulary_->size());
-  const double remembered = static_cast<double>(graphs.usual().remembered_rows());
-  // Two operations for each multiplication with a weight: four projections, two of the feed-forward, the scores; for
-  // each edge q.k, q.r and p.v; keys and values of what is remembered.
-  return 2 * (nodes * (4 * dim * dim + 2 * dim * hidden) + tokens * dim * vocabulary + 3 * edges * dim +
-              2 * remembered * dim * dim);
-}
-
 tasks::RunFacts CharLmRun::facts() const {
-  const auto& layer = model_options_.transformer.layer;
   const TokenGraph& graph = graphs_->usual();
-  const double dim = static_cast<double>(layer.dim), hidden = static_cast<double>(layer.feed_forward);
-  const double nodes = static_cast<double>(graph.computed_nodes());
-  const double tokens = static_cast<double>(shape_.tokens()), vocabulary = static_cast<double>(vocabulary_->size());
-  const double forward = forward_operations(*graphs_);
-  // Kept for backward, in floats: about eight vectors of a node's width and the hidden layer twice, or few of these,
-  // and scores of each layer that predicts, with their gradient. Every parameter has a gradient and two moments.
-  const auto policy =
-      nn::activation_policy(model_options_.transformer, graph.num_nodes() * shape_.count, shape_.tokens());
-  const bool few = policy == nn::ActivationPolicy::recompute_cheap;
-  const bool checkpointed = policy == nn::ActivationPolicy::checkpoint_layers;
-  const double layers_at_once = checkpointed ? 1.0 / static_cast<double>(model_options_.transformer.layers) : 1;
-  const auto predicting = static_cast<double>(model_options_.transformer.layers - auxiliary_losses({}).first_layer(1));
-  const double activations = nodes * dim + 4 * static_cast<double>(graph.remembered_rows()) * dim +
-                             layers_at_once * nodes * (few ? 5 * dim : 7 * dim + 2 * hidden) +
-                             2 * predicting * tokens * vocabulary;
-  // An evaluation keeps the rows of a layer, what attention and feed-forward make of them, and the scores.
-  const double evaluated = static_cast<double>(evaluation_graphs_->shape().tokens());
-  const double rows = static_cast<double>(evaluation_graphs_->usual().num_nodes() * evaluation_graphs_->shape().count);
-  const double evaluation = rows * (6 * dim + hidden) + 2 * evaluated * vocabulary;
-  const auto parameters = model_.parameter_count();
-  const std::int64_t parts = train_.integer("gradient_accumulation");
-  // Backward is twice the forward pass.
-  const double evaluation_steps = forward_operations(*evaluation_graphs_) / forward / (3 * static_cast<double>(parts));
+  const std::int64_t parts = train_.integer("gradient_accumulation"), parameters = model_.parameter_count();
+  const double training = training_operations(model_, *graphs_);
+  // A part of a training step is about three forward passes.
+  const double evaluation_steps = forward_operations(model_, *evaluation_graphs_) /
+                                  forward_operations(model_, *graphs_) / (3 * static_cast<double>(parts));
+  const std::int64_t predicting = model_options_.layers() - auxiliary_losses({}).first_layer(1);
+  const double floats =
+      std::max(kept_floats(model_, *graphs_, predicting), evaluation_floats(model_, *evaluation_graphs_));
   return {.attention_degree = graph.attention_degree(),
           .num_nodes = graph.num_nodes(),
           .num_edges = graph.num_edges(),
           .length = shape_.length,
           .parameters = parameters,
           .tokens_per_step = shape_.tokens() * parts,
-          .operations_per_step = (checkpointed ? 4 : 3) * forward * static_cast<double>(parts),
+          .operations_per_step = training * static_cast<double>(parts),
           .validation_steps = static_cast<double>(valid_.num_batches()) * evaluation_steps,
           .test_steps = static_cast<double>(test_.num_batches()) * evaluation_steps,
-          .memory_bytes = static_cast<std::int64_t>(4 * std::max(activations, evaluation)) + 16 * parameters};
+          // Every parameter has a gradient and two moments.
+          .memory_bytes = static_cast<std::int64_t>(4 * floats) + 16 * parameters};
 }
 
 tasks::Batch CharLmRun::batch(std::int64_t step, std::int64_t part) {
@@ -206,7 +178,7 @@ Tensor CharLmRun::loss(const tasks::Batch& batch, tasks::StepPosition at) {
 
 nn::AuxiliaryLosses CharLmRun::auxiliary_losses(tasks::StepPosition at) const {
   const bool by_layer = train_.string("auxiliary") == fade_by_layer;
-  return nn::AuxiliaryLosses({.layers = model_options_.transformer.layers,
+  return nn::AuxiliaryLosses({.layers = model_options_.layers(),
                               .steps = at.steps,
                               .weight = train_.number("auxiliary_weight"),
                               .until = train_.number("auxiliary_until"),
@@ -294,20 +266,50 @@ void require_windows(const Settings& task, const TextSizes& sizes, const std::st
   require("test", sizes.test, key, evaluation_length(task));
 }
 
+/// About how many parameters a layer has.
+double parameters_of_layer(const Settings& model) {
+  if (tasks::is_recurrent(model)) {
+    const nn::RecurrentStackOptions options = tasks::recurrent_options(model);
+    const auto dim = static_cast<double>(options.dim);
+    return dim * dim * (options.cell == nn::RecurrentCellKind::rhn ? 2 + 2 * static_cast<double>(options.depth) : 8);
+  }
+  nn::GraphTransformerOptions options = default_transformer();
+  nn::read_options(model, options);
+  const double dim = static_cast<double>(options.layer.dim), hidden = static_cast<double>(options.layer.feed_forward);
+  return dim * (4 * dim + 2 * hidden);
+}
+
 /// Before anything large is made: who asks for more memory than there is, is ended without a word.
 void require_memory(const tasks::RunSettings& settings) {
   const auto free_bytes = settings.device == Device::cpu() ? available_memory() : std::nullopt;
   if (!free_bytes) return;
-  nn::GraphTransformerOptions options = default_transformer();
-  nn::read_options(settings.model, options);
-  const double dim = static_cast<double>(options.layer.dim), hidden = static_cast<double>(options.layer.feed_forward);
-  const double parameters = static_cast<double>(options.layers) * dim * (4 * dim + 2 * hidden);
+  const std::int64_t layers = settings.model.integer("layers"), width = settings.model.integer("dim");
+  const double parameters = static_cast<double>(layers) * parameters_of_layer(settings.model);
   const double bytes = 16 * parameters;  // each with its gradient and two moments
   if (bytes < static_cast<double>(*free_bytes)) return;
-  throw ConfigError("model", fmt::format("{} layers of width {} have about {:.3g} parameters, which need {:.0f} GB to "
-                                         "train; {:.1f} GB of memory are free",
-                                         options.layers, options.layer.dim, parameters, bytes / 1e9,
-                                         static_cast<double>(*free_bytes) / 1e9));
+  throw ConfigError("model",
+                    fmt::format("{} layers of width {} have about {:.3g} parameters, which need {:.0f} GB to "
+                                "train; {:.1f} GB of memory are free",
+                                layers, width, parameters, bytes / 1e9, static_cast<double>(*free_bytes) / 1e9));
+}
+
+/// ConfigError for what recurrent layers cannot do, and for graphs along which they cannot run.
+void check_recurrent(const tasks::RunSettings& settings) {
+  if (settings.model.boolean("bidirectional")) {
+    throw ConfigError("model", "bidirectional cells would see the tokens that are to be predicted; leave it out");
+  }
+  const Settings& train = settings.train;
+  if (train.string("auxiliary") == fade_by_layer || train.number("auxiliary_weight") > 0) {
+    throw ConfigError("train",
+                      "auxiliary losses are those of the layers of a graph transformer; recurrent layers have none, so "
+                      "leave auxiliary and auxiliary_weight out");
+  }
+  if (train.number("span_weight") > 0) {
+    throw ConfigError("train", "span_weight is for heads that learn how far they reach; leave it out");
+  }
+  const std::int64_t length = settings.task.integer("length");
+  nn::check_recurrent_graph(generators().make(settings.graph)->build({.length = length, .causal = true}),
+                            tasks::recurrent_options(settings.model));
 }
 
 class CharLmTask : public tasks::Task {
@@ -359,6 +361,7 @@ class CharLmTask : public tasks::Task {
     parameters.push_back(boolean_parameter("tied", "the output projection is the embedding", true));
     parameters.push_back(number_parameter("input_scale", "embeddings are multiplied by this times the root of dim",
                                           {.initial = 1.0, .minimum = 0}));
+    std::ranges::move(tasks::model_kind_parameters(), std::back_inserter(parameters));
     return parameters;
   }
 
@@ -403,8 +406,11 @@ class CharLmTask : public tasks::Task {
                                              "gradient_accumulation = {} does not divide",
                                              batch, batch / length, length, parts));
     }
-    const std::int64_t dim = settings.model.integer("dim"), heads = settings.model.integer("heads");
-    if (dim % heads != 0) {
+    tasks::check_model_kind(settings.model, model_parameters());
+    if (tasks::is_recurrent(settings.model)) {
+      check_recurrent(settings);
+    } else if (const std::int64_t dim = settings.model.integer("dim"), heads = settings.model.integer("heads");
+               dim % heads != 0) {
       throw ConfigError("model", fmt::format("dim must be a multiple of heads, {} is not one of {}", dim, heads));
     }
     check_tokens(settings.task);
@@ -455,20 +461,28 @@ const tasks::Task& char_lm_task() {
 
 CharacterModelOptions character_model_options(const Settings& model, std::int64_t vocabulary,
                                               const GraphGenerator& generator, std::int64_t length) {
-  nn::GraphTransformerOptions options = default_transformer();
-  nn::read_options(model, options);
   nn::InputLayerOptions input{.max_length = length};
   nn::read_options(model, input);
-  options.layer.ignore_relations = !nn::uses_relations(input.positions);
-  options = nn::GraphTransformerOptions::for_graph(generator, length, options);
-  if (options.layer.pre_norm) options.layer.output_gain = 1 / std::sqrt(2.0 * static_cast<double>(options.layers));
-  return {.vocabulary = vocabulary,
-          .transformer = options,
-          .input_scale = model.number("input_scale"),
-          .tied = model.boolean("tied"),
-          .input = input,
-          // Checkpoints of earlier versions have no such key.
-          .output_dropout = model.values().contains("output_dropout") ? model.number("output_dropout") : 0};
+  CharacterModelOptions options{
+      .vocabulary = vocabulary,
+      .input_scale = model.number("input_scale"),
+      .tied = model.boolean("tied"),
+      .input = input,
+      // Checkpoints of earlier versions have no such key.
+      .output_dropout = model.values().contains("output_dropout") ? model.number("output_dropout") : 0};
+  if (tasks::is_recurrent(model)) {
+    options.recurrent = tasks::recurrent_options(model);
+    return options;
+  }
+  nn::GraphTransformerOptions transformer = default_transformer();
+  nn::read_options(model, transformer);
+  nn::GraphTransformerLayerOptions& layer = transformer.layer;
+  layer.ignore_relations = !nn::uses_relations(input.positions);
+  options.transformer = nn::GraphTransformerOptions::for_graph(generator, length, transformer);
+  if (layer.pre_norm) {
+    options.transformer.layer.output_gain = 1 / std::sqrt(2.0 * static_cast<double>(transformer.layers));
+  }
+  return options;
 }
 
 }  // namespace bough
