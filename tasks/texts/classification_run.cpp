@@ -14,7 +14,6 @@
 #include "tasks/texts/baselines.h"
 #include "tasks/texts/batch_order.h"
 #include "tasks/texts/class_scores.h"
-#include "tasks/texts/made_ahead.h"
 #include "tasks/transformer_settings.h"
 
 namespace bough::tasks {

@@ -150,6 +150,14 @@ TEST(OptionsJson, ComesBackFromWhatItWrites) {
                                   .norm_epsilon = 0.5});
   expect_return(GatLayerOptions{
       .in = 3, .out = 5, .heads = 2, .concatenate = false, .bias = false, .slope = 0.5, .dropout = 0.25});
+  expect_return(RecurrentStackOptions{.in = 3,
+                                      .dim = 5,
+                                      .layers = 2,
+                                      .cell = RecurrentCellKind::rhn,
+                                      .bidirectional = true,
+                                      .depth = 4,
+                                      .positions = 6,
+                                      .dropout = 0.25});
 }
 
 TEST(OptionsJson, NamesTheNearestKey) {
