@@ -222,7 +222,7 @@ Experiment read_merged(json source, const ExperimentOptions& options) {
   for (const SweepPlace& place : places) {
     const auto run_with = [&](const json& settings) { return check_run(table, task, own, settings, options, choices); };
     PlannedRun& run = experiment.runs.emplace_back(run_at(axes, place, run_with));
-    const std::string name = run_name(axes, place, run.config["graph"]);
+    const std::string name = run_name(axes, place, run.config["graph"], run.choice.has_value());
     run.name = name;
     run.following = following_paths(axes);
     for (int number = 2; !config_of_name.emplace(run.name, &run.config).second; ++number) {
