@@ -123,6 +123,9 @@ PlannedRun check_run(const ParameterTable& table, const tasks::Task& task, const
   for (const auto& [path, value] : settings.items()) set_value(own, path, value);
   if (own.contains("graph") && own["graph"].is_string()) own["graph"] = {{"kind", own["graph"]}};
   if (!own.contains("graph")) {
+    json with_graph = own;
+    with_graph["graph"] = json::object();
+    table.read("experiment", with_graph);  // for keys that are not known: one of them may be meant
     throw ConfigError("experiment",
                       "graph is missing: an object like {\"kind\": \"bpt\", \"k\": 4}, or the name of a pattern; bough "
                       "generators lists them");
