@@ -43,7 +43,7 @@ TEST(OptionsJson, WithNothingButAWidthGivesTheDefaultsOfTheStructs) {
             to_json(GatLayerOptions{.in = 3, .out = 4}));
 }
 
-TEST(OptionsJson, KeepsTheDefaultsOfWhoeverAsks) {
+TEST(OptionsJson, KeepsTheDefaultsOfTheCaller) {
   const GraphTransformerOptions defaults{.layers = 6, .layer = {.dim = 512, .heads = 8, .pre_norm = true}};
   const auto options = options_from_json("model", {{"heads", 4}}, defaults);
   EXPECT_EQ(options.layers, 6);
