@@ -9,6 +9,7 @@
 #include "bough/core/errors.h"
 #include "bough/nn/options_json.h"
 #include "tasks/machine.h"
+#include "tasks/model_kind.h"
 
 namespace bough::tasks {
 
@@ -62,19 +63,34 @@ double layer_operations(const nn::GraphTransformerLayerOptions& layer, double no
   return 2 * (nodes * (4 * dim * dim + 2 * dim * hidden) + 3 * edges * dim);
 }
 
-void require_memory_for(const Settings& model, Device device) {
-  const auto free_bytes = device == Device::cpu() ? available_memory() : std::nullopt;
-  if (!free_bytes) return;
+namespace {
+
+/// About how many parameters a layer has.
+double parameters_of_layer(const Settings& model) {
+  if (is_recurrent(model)) {
+    const nn::RecurrentStackOptions options = recurrent_options(model);
+    const auto dim = static_cast<double>(options.dim);
+    return dim * dim * (options.cell == nn::RecurrentCellKind::rhn ? 2 + 2 * static_cast<double>(options.depth) : 8);
+  }
   nn::GraphTransformerOptions options = default_transformer();
   nn::read_options(model, options);
   const double dim = static_cast<double>(options.layer.dim), hidden = static_cast<double>(options.layer.feed_forward);
-  const double parameters = static_cast<double>(options.layers) * dim * (4 * dim + 2 * hidden);
-  const double bytes = 16 * parameters;
+  return dim * (4 * dim + 2 * hidden);
+}
+
+}  // namespace
+
+void require_memory_for(const Settings& model, Device device) {
+  const auto free_bytes = device == Device::cpu() ? available_memory() : std::nullopt;
+  if (!free_bytes) return;
+  const std::int64_t layers = model.integer("layers"), width = model.integer("dim");
+  const double parameters = static_cast<double>(layers) * parameters_of_layer(model);
+  const double bytes = 16 * parameters;  // each with its gradient and two moments
   if (bytes < static_cast<double>(*free_bytes)) return;
-  throw ConfigError("model", fmt::format("{} layers of width {} have about {:.3g} parameters, which need {:.0f} GB to "
-                                         "train; {:.1f} GB of memory are free",
-                                         options.layers, options.layer.dim, parameters, bytes / 1e9,
-                                         static_cast<double>(*free_bytes) / 1e9));
+  throw ConfigError("model",
+                    fmt::format("{} layers of width {} have about {:.3g} parameters, which need {:.0f} GB to "
+                                "train; {:.1f} GB of memory are free",
+                                layers, width, parameters, bytes / 1e9, static_cast<double>(*free_bytes) / 1e9));
 }
 
 }  // namespace bough::tasks

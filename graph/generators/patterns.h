@@ -21,6 +21,7 @@ void add_adaptive_span(GeneratorRegistry& registry);
 void add_bigbird(GeneratorRegistry& registry);
 void add_blocks(GeneratorRegistry& registry);
 void add_bpt(GeneratorRegistry& registry);
+void add_chain(GeneratorRegistry& registry);
 void add_cross(GeneratorRegistry& registry);
 void add_dilated(GeneratorRegistry& registry);
 void add_expander(GeneratorRegistry& registry);

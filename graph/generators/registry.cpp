@@ -264,6 +264,7 @@ GeneratorRegistry& generators() {
     add_bigbird(built_in);
     add_blocks(built_in);
     add_bpt(built_in);
+    add_chain(built_in);
     add_cross(built_in);
     add_dilated(built_in);
     add_expander(built_in);

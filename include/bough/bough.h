@@ -62,6 +62,8 @@
 #include "bough/nn/options_json.h"
 #include "bough/nn/positions.h"
 #include "bough/nn/recurrent.h"
+#include "bough/nn/recurrent_decoder.h"
+#include "bough/nn/recurrent_stack.h"
 #include "bough/nn/schedule.h"
 #include "bough/ops/activation.h"
 #include "bough/ops/arithmetic.h"

@@ -160,6 +160,10 @@ constexpr std::array<Choice<Positions>, 5> position_kinds{{{"relations", Positio
                                                            {"learned", Positions::learned},
                                                            {"both", Positions::both},
                                                            {"none", Positions::none}}};
+constexpr std::array<Choice<RecurrentCellKind>, 4> recurrent_cells{{{"lstm", RecurrentCellKind::lstm},
+                                                                    {"mlstm", RecurrentCellKind::mlstm},
+                                                                    {"rhn", RecurrentCellKind::rhn},
+                                                                    {"qrnn", RecurrentCellKind::qrnn}}};
 constexpr std::int64_t max_width = 65536, max_hidden = 1 << 20, max_relations = 1 << 30;
 constexpr double most_dropped = 0.999, any_number = 1e30;
 
@@ -301,6 +305,22 @@ void visit_fields(T& options, auto& visitor) {
   visitor.number("dropout", "share of the attention weights set to zero", options.dropout, 0, most_dropped);
 }
 
+template <FieldsOf<RecurrentStackOptions> T>
+void visit_fields(T& options, auto& visitor) {
+  visitor.width("in", "width of a node's input", options.in, max_hidden);
+  visitor.width("dim", "width of the state of a node, in each direction", options.dim, max_width);
+  visitor.integer("layers", "recurrent layers", options.layers, 1, 10000);
+  visitor.choice("cell",
+                 "recurrent cell: LSTM, multiplicative LSTM, recurrent highway network, quasi-recurrent network",
+                 options.cell, recurrent_cells);
+  visitor.boolean("bidirectional", "each layer also runs against the edges", options.bidirectional);
+  visitor.integer("depth", "highway layers that rhn has at each node", options.depth, 1, 1000);
+  visitor.integer("child_positions", "predecessors that lstm tells apart, by the types of edges; 0 = it sums over all",
+                  options.positions, 0, 1000);
+  visitor.number("dropout", "share set to zero in the results of all layers but the last", options.dropout, 0,
+                 most_dropped);
+}
+
 template <typename Options>
 std::vector<Parameter> described(const Options& defaults) {
   Describe describe;
@@ -346,6 +366,7 @@ std::vector<Parameter> parameters_of(const GraphTransformerLayerOptions& default
 std::vector<Parameter> parameters_of(const GraphTransformerOptions& defaults) { return described(defaults); }
 std::vector<Parameter> parameters_of(const GraphTransformerDecoderOptions& defaults) { return described(defaults); }
 std::vector<Parameter> parameters_of(const GatLayerOptions& defaults) { return described(defaults); }
+std::vector<Parameter> parameters_of(const RecurrentStackOptions& defaults) { return described(defaults); }
 
 void read_options(const Settings& settings, LinearOptions& options) { read(settings, options); }
 void read_options(const Settings& settings, EmbeddingOptions& options) { read(settings, options); }
@@ -375,6 +396,7 @@ void read_options(const Settings& settings, GraphTransformerDecoderOptions& opti
 }
 
 void read_options(const Settings& settings, GatLayerOptions& options) { read(settings, options); }
+void read_options(const Settings& settings, RecurrentStackOptions& options) { read(settings, options); }
 
 json to_json(const LinearOptions& options) { return written(options); }
 json to_json(const EmbeddingOptions& options) { return written(options); }
@@ -387,5 +409,6 @@ json to_json(const GraphTransformerLayerOptions& options) { return written(optio
 json to_json(const GraphTransformerOptions& options) { return written(options); }
 json to_json(const GraphTransformerDecoderOptions& options) { return written(options); }
 json to_json(const GatLayerOptions& options) { return written(options); }
+json to_json(const RecurrentStackOptions& options) { return written(options); }
 
 }  // namespace bough::nn

@@ -5,7 +5,9 @@
 #include <array>
 
 #include "bough/core/errors.h"
+#include "bough/ops/arithmetic.h"
 #include "bough/ops/arrange.h"
+#include "bough/ops/gspmm.h"
 #include "bough/ops/rows.h"
 #include "nn/modules/recurrent_cells.h"
 
@@ -38,7 +40,7 @@ Tensor Predecessors::sources(Tensor RecurrentState::*part, const LevelEdges& edg
 Tensor Predecessors::at_nodes(Tensor RecurrentState::*part, std::size_t position) const {
   const LevelEdges& edges = level_.positions[position];
   if (edges.sources.empty()) {
-    const Tensor& like = earlier_.front().*part;
+    const Tensor& like = earlier_.back().*part;
     return zeros({level_.nodes, like.size(1)}, like.dtype(), like.device());
   }
   const Tensor states = sources(part, edges);
@@ -55,7 +57,9 @@ Tensor Predecessors::sum_edges(const Tensor& of_edges) const {
 
 Tensor RecurrentCell::run(const Graph& graph, const Tensor& x, std::int64_t out) const {
   const std::shared_ptr<const RecurrentLevels> plan = recurrent_levels(graph, rules(), x.device());
-  const Tensor projected = project(graph, x);
+  const RecurrentInput input = project(x);
+  const Tensor projected =
+      input.passed.defined() ? input.own + gspmm(graph, BinaryOp::copy_lhs, ReduceOp::sum, input.passed) : input.own;
   if (plan->levels.empty()) return slice(projected, 1, 0, out);
   const std::vector<Tensor> rows = split(gather_rows(projected, plan->order), 0, plan->sizes);
   std::vector<RecurrentState> states;

@@ -7,7 +7,6 @@
 #include "bough/ops/activation.h"
 #include "bough/ops/arithmetic.h"
 #include "bough/ops/arrange.h"
-#include "bough/ops/gspmm.h"
 
 namespace bough::nn {
 namespace {
@@ -39,13 +38,13 @@ class LstmCell : public RecurrentCell {
   LevelRules rules() const override { return rules_; }
 
   /// i, f for each position, g, o.
-  Tensor project(const Graph&, const Tensor& x) const override {
-    Tensor projected = input_.forward(x);
-    if (places_ == 1) return projected;
+  RecurrentInput project(const Tensor& x) const override {
+    const Tensor projected = input_.forward(x);
+    if (places_ == 1) return {projected, {}};
     std::vector<Tensor> gates = gates_of(projected, out_);
     const Tensor forget = gates[1];
     gates.insert(gates.begin() + 1, static_cast<std::size_t>(places_ - 1), forget);
-    return concatenate(gates, 1);
+    return {concatenate(gates, 1), {}};
   }
 
   RecurrentState step(const Tensor& projected, const Predecessors& predecessors) const override {
@@ -99,7 +98,7 @@ class MultiplicativeLstmCell : public RecurrentCell {
   }
 
   LevelRules rules() const override { return {"mlstm", 1}; }
-  Tensor project(const Graph&, const Tensor& x) const override { return input_.forward(x); }
+  RecurrentInput project(const Tensor& x) const override { return {input_.forward(x), {}}; }
 
   RecurrentState step(const Tensor& projected, const Predecessors& predecessors) const override {
     const std::vector<Tensor> own = split(projected, 1, {4 * out_, out_});
@@ -130,7 +129,7 @@ class HighwayCell : public RecurrentCell {
   }
 
   LevelRules rules() const override { return {"rhn", 1}; }
-  Tensor project(const Graph&, const Tensor& x) const override { return input_.forward(x); }
+  RecurrentInput project(const Tensor& x) const override { return {input_.forward(x), {}}; }
 
   RecurrentState step(const Tensor& projected, const Predecessors& predecessors) const override {
     Tensor h;
@@ -165,9 +164,9 @@ class QuasiRecurrentCell : public RecurrentCell {
 
   LevelRules rules() const override { return {"qrnn", 1}; }
 
-  Tensor project(const Graph& graph, const Tensor& x) const override {
+  RecurrentInput project(const Tensor& x) const override {
     const std::vector<Tensor> parts = linear_parts(x, {input_.part(), previous_.part()});
-    return parts[0] + gspmm(graph, BinaryOp::copy_lhs, ReduceOp::sum, parts[1]);
+    return {parts[0], parts[1]};
   }
 
   RecurrentState step(const Tensor& projected, const Predecessors& predecessors) const override {

@@ -5,10 +5,10 @@
 
 namespace bough::nn {
 
-/// Of some nodes, a row for each.
-struct RecurrentState {
-  Tensor h;  ///< what is handed on, and the result
-  Tensor c;  ///< memory, undefined for cells without one
+/// What does not depend on states, of some nodes: rows of at least `out` columns.
+struct RecurrentInput {
+  Tensor own;     ///< made from x of the node
+  Tensor passed;  ///< what the node adds to that of its successor; undefined: nothing
 };
 
 /// What the nodes of one level read.
@@ -44,9 +44,9 @@ class RecurrentCell : public Module {
  public:
   /// The edges it takes.
   virtual LevelRules rules() const = 0;
-  /// x [nodes, in] -> [nodes, gates * out], in one product: what does not depend on states. At least `out` wide.
-  virtual Tensor project(const Graph& graph, const Tensor& x) const = 0;
-  /// `projected` has the rows of the level.
+  /// x [nodes, in] -> [nodes, gates * out], in one product.
+  virtual RecurrentInput project(const Tensor& x) const = 0;
+  /// `projected` has the rows of the level: own ones and the sum of what is passed to them.
   virtual RecurrentState step(const Tensor& projected, const Predecessors& predecessors) const = 0;
 
   /// h of all nodes: project, then step for one level after the other.

@@ -13,10 +13,12 @@
 #include "bough/ops/arithmetic.h"
 #include "bough/ops/cross_entropy.h"
 #include "tasks/language_model/evaluation.h"
+#include "tasks/language_model/model_costs.h"
 #include "tasks/language_model/text_corpus.h"
 #include "tasks/language_model/text_graphs.h"
 #include "tasks/language_model/tokenized_corpus.h"
 #include "tasks/language_model/windows.h"
+#include "tasks/model_kind.h"
 #include "tasks/transformer_settings.h"
 
 namespace bough {
@@ -64,7 +66,6 @@ class CharLmRun : public tasks::TrainingRun {
     return {length, graphs_->carries() ? 1 : std::max<std::int64_t>(1, shape_.tokens() / length)};
   }
   std::shared_ptr<TextGraphs> evaluation_graphs(const tasks::RunSettings& settings) const;
-  double forward_operations(TextGraphs& graphs) const;
   /// Of a part, as it is before the step; null where windows stand alone.
   nn::SegmentMemory* memory_at(tasks::StepPosition at);
   nn::AuxiliaryLosses auxiliary_losses(tasks::StepPosition at) const;
@@ -133,53 +134,27 @@ std::shared_ptr<TextGraphs> CharLmRun::evaluation_graphs(const tasks::RunSetting
                                       device_);
 }
 
-double CharLmRun::forward_operations(TextGraphs& graphs) const {
-  const auto& layer = model_options_.transformer.layer;
-  const TokenGraph& graph = graphs.usual();
-  const double dim = static_cast<double>(layer.dim), tokens = static_cast<double>(graphs.shape().tokens());
-  const double nodes = static_cast<double>(graph.computed_nodes()), edges = static_cast<double>(graph.followed_edges());
-  const double remembered = static_cast<double>(graph.remembered_rows());
-  // Two operations for each multiplication with a weight: scores; keys and values of what is remembered.
-  return tasks::layer_operations(layer, nodes, edges) +
-         2 * (tokens * dim * static_cast<double>(vocabulary_->size()) + 2 * remembered * dim * dim);
-}
-
 tasks::RunFacts CharLmRun::facts() const {
-  const auto& layer = model_options_.transformer.layer;
   const TokenGraph& graph = graphs_->usual();
-  const double dim = static_cast<double>(layer.dim), hidden = static_cast<double>(layer.feed_forward);
-  const double nodes = static_cast<double>(graph.computed_nodes());
-  const double tokens = static_cast<double>(shape_.tokens()), vocabulary = static_cast<double>(vocabulary_->size());
-  const double forward = forward_operations(*graphs_);
-  // Kept for backward, in floats: about eight vectors of a node's width and the hidden layer twice, or few of these,
-  // and scores of each layer that predicts, with their gradient. Every parameter has a gradient and two moments.
-  const auto policy =
-      nn::activation_policy(model_options_.transformer, graph.num_nodes() * shape_.count, shape_.tokens());
-  const bool few = policy == nn::ActivationPolicy::recompute_cheap;
-  const bool checkpointed = policy == nn::ActivationPolicy::checkpoint_layers;
-  const double layers_at_once = checkpointed ? 1.0 / static_cast<double>(model_options_.transformer.layers) : 1;
-  const auto predicting = static_cast<double>(model_options_.transformer.layers - auxiliary_losses({}).first_layer(1));
-  const double activations = nodes * dim + 4 * static_cast<double>(graph.remembered_rows()) * dim +
-                             layers_at_once * nodes * (few ? 5 * dim : 7 * dim + 2 * hidden) +
-                             2 * predicting * tokens * vocabulary;
-  // An evaluation keeps the rows of a layer, what attention and feed-forward make of them, and the scores.
-  const double evaluated = static_cast<double>(evaluation_graphs_->shape().tokens());
-  const double rows = static_cast<double>(evaluation_graphs_->usual().num_nodes() * evaluation_graphs_->shape().count);
-  const double evaluation = rows * (6 * dim + hidden) + 2 * evaluated * vocabulary;
-  const auto parameters = model_.parameter_count();
-  const std::int64_t parts = train_.integer("gradient_accumulation");
-  // Backward is twice the forward pass.
-  const double evaluation_steps = forward_operations(*evaluation_graphs_) / forward / (3 * static_cast<double>(parts));
+  const std::int64_t parts = train_.integer("gradient_accumulation"), parameters = model_.parameter_count();
+  const double training = training_operations(model_, *graphs_);
+  // A part of a training step is about three forward passes.
+  const double evaluation_steps = forward_operations(model_, *evaluation_graphs_) /
+                                  forward_operations(model_, *graphs_) / (3 * static_cast<double>(parts));
+  const std::int64_t predicting = model_options_.layers() - auxiliary_losses({}).first_layer(1);
+  const double floats =
+      std::max(kept_floats(model_, *graphs_, predicting), evaluation_floats(model_, *evaluation_graphs_));
   return {.attention_degree = graph.attention_degree(),
           .num_nodes = graph.num_nodes(),
           .num_edges = graph.num_edges(),
           .length = shape_.length,
           .parameters = parameters,
           .tokens_per_step = shape_.tokens() * parts,
-          .operations_per_step = (checkpointed ? 4 : 3) * forward * static_cast<double>(parts),
+          .operations_per_step = training * static_cast<double>(parts),
           .validation_steps = static_cast<double>(valid_.num_batches()) * evaluation_steps,
           .test_steps = static_cast<double>(test_.num_batches()) * evaluation_steps,
-          .memory_bytes = static_cast<std::int64_t>(4 * std::max(activations, evaluation)) + 16 * parameters};
+          // Every parameter has a gradient and two moments.
+          .memory_bytes = static_cast<std::int64_t>(4 * floats) + 16 * parameters};
 }
 
 tasks::Batch CharLmRun::batch(std::int64_t step, std::int64_t part) {
@@ -196,7 +171,7 @@ Tensor CharLmRun::loss(const tasks::Batch& batch, tasks::StepPosition at) {
 
 nn::AuxiliaryLosses CharLmRun::auxiliary_losses(tasks::StepPosition at) const {
   const bool by_layer = train_.string("auxiliary") == fade_by_layer;
-  return nn::AuxiliaryLosses({.layers = model_options_.transformer.layers,
+  return nn::AuxiliaryLosses({.layers = model_options_.layers(),
                               .steps = at.steps,
                               .weight = train_.number("auxiliary_weight"),
                               .until = train_.number("auxiliary_until"),
@@ -284,6 +259,25 @@ void require_windows(const Settings& task, const TextSizes& sizes, const std::st
   require("test", sizes.test, key, evaluation_length(task));
 }
 
+/// ConfigError for what recurrent layers cannot do, and for graphs along which they cannot run.
+void check_recurrent(const tasks::RunSettings& settings) {
+  if (settings.model.boolean("bidirectional")) {
+    throw ConfigError("model", "bidirectional cells would see the tokens that are to be predicted; leave it out");
+  }
+  const Settings& train = settings.train;
+  if (train.string("auxiliary") == fade_by_layer || train.number("auxiliary_weight") > 0) {
+    throw ConfigError("train",
+                      "auxiliary losses are those of the layers of a graph transformer; recurrent layers have none, so "
+                      "leave auxiliary and auxiliary_weight out");
+  }
+  if (train.number("span_weight") > 0) {
+    throw ConfigError("train", "span_weight is for heads that learn how far they reach; leave it out");
+  }
+  const std::int64_t length = settings.task.integer("length");
+  nn::check_recurrent_graph(generators().make(settings.graph)->build({.length = length, .causal = true}),
+                            tasks::recurrent_options(settings.model));
+}
+
 class CharLmTask : public tasks::Task {
  public:
   std::string name() const override { return "char_lm"; }
@@ -320,6 +314,7 @@ class CharLmTask : public tasks::Task {
     parameters.push_back(boolean_parameter("tied", "the output projection is the embedding", true));
     parameters.push_back(number_parameter("input_scale", "embeddings are multiplied by this times the root of dim",
                                           {.initial = 1.0, .minimum = 0}));
+    std::ranges::move(tasks::model_kind_parameters(), std::back_inserter(parameters));
     return parameters;
   }
 
@@ -364,7 +359,8 @@ class CharLmTask : public tasks::Task {
                                              "gradient_accumulation = {} does not divide",
                                              batch, batch / length, length, parts));
     }
-    tasks::check_transformer(settings.model);
+    tasks::check_model_kind(settings.model, model_parameters());
+    tasks::is_recurrent(settings.model) ? check_recurrent(settings) : tasks::check_transformer(settings.model);
     check_tokens(settings.task);
     const std::int64_t evaluated = evaluation_length(settings.task);
     if (const auto stride = settings.task.optional_integer("evaluation_stride"); stride && *stride > evaluated) {
@@ -413,13 +409,19 @@ const tasks::Task& char_lm_task() {
 
 CharacterModelOptions character_model_options(const Settings& model, std::int64_t vocabulary,
                                               const GraphGenerator& generator, std::int64_t length) {
-  return {.vocabulary = vocabulary,
-          .transformer = tasks::transformer_options(model, generator, length),
-          .input_scale = model.number("input_scale"),
-          .tied = model.boolean("tied"),
-          .input = tasks::input_layer_options(model, length),
-          // Checkpoints of earlier versions have no such key.
-          .output_dropout = model.values().contains("output_dropout") ? model.number("output_dropout") : 0};
+  CharacterModelOptions options{
+      .vocabulary = vocabulary,
+      .input_scale = model.number("input_scale"),
+      .tied = model.boolean("tied"),
+      .input = tasks::input_layer_options(model, length),
+      // Checkpoints of earlier versions have no such key.
+      .output_dropout = model.values().contains("output_dropout") ? model.number("output_dropout") : 0};
+  if (tasks::is_recurrent(model)) {
+    options.recurrent = tasks::recurrent_options(model);
+  } else {
+    options.transformer = tasks::transformer_options(model, generator, length);
+  }
+  return options;
 }
 
 }  // namespace bough

@@ -15,33 +15,72 @@ namespace bough {
 
 namespace {
 
+constexpr const char* character_model = "character model";
+
 nn::InputLayerOptions input_options(const CharacterModelOptions& options) {
   nn::InputLayerOptions input = options.input;
-  input.dim = options.transformer.layer.dim;
+  input.dim = options.dim();
   return input;
+}
+
+CharacterModelOptions checked(CharacterModelOptions options) {
+  if (!options.recurrent) return options;
+  if (options.recurrent->bidirectional) {
+    throw ConfigError(character_model,
+                      "bidirectional cells would see the tokens that are to be predicted; use one direction");
+  }
+  options.recurrent->in = options.recurrent->dim;
+  return options;
+}
+
+/// The graph along which recurrent layers run.
+const Graph& recurrent_graph(const TokenGraph& graph) {
+  const nn::LayerSchedule& schedule = graph.parts().front().schedule;
+  const std::vector<Graph>& graphs = schedule.layers.front().front().graphs;
+  const bool is_of_tokens = graph.parts().size() == 1 && graph.stages() == 1 && graphs.size() == 1 &&
+                            !graph.soft_span() && !graphs.front().is_bipartite() &&
+                            graphs.front().num_nodes() == schedule.num_tokens;
+  if (is_of_tokens) return graphs.front();
+  throw ConfigError(character_model,
+                    "recurrent cells run along edges between tokens, and this graph has more than these; use "
+                    "{\"kind\": \"chain\"}");
 }
 
 }  // namespace
 
 CharacterModel::CharacterModel(const CharacterModelOptions& options)
-    : options_(options),
-      embedding_({.count = options.vocabulary, .dim = options.transformer.layer.dim}),
-      input_(input_options(options)),
-      transformer_(options.transformer),
-      output_dropout_(options.output_dropout) {
+    : options_(checked(options)),
+      embedding_({.count = options_.vocabulary, .dim = options_.dim()}),
+      input_(input_options(options_)),
+      output_dropout_(options_.output_dropout) {
   add_module("embedding", embedding_);
   add_module("input", input_);
-  add_module("transformer", transformer_);
+  if (options_.recurrent) {
+    recurrent_ = std::make_unique<nn::RecurrentStack>(*options_.recurrent);
+    add_module("recurrent", *recurrent_);
+  } else {
+    transformer_ = std::make_unique<nn::GraphTransformer>(options_.transformer);
+    add_module("transformer", *transformer_);
+  }
   add_module("output_dropout", output_dropout_);
-  if (options.tied) return;
-  output_ = std::make_unique<nn::Linear>(
-      nn::LinearOptions{.in = options.transformer.layer.dim, .out = options.vocabulary, .bias = false});
+  if (options_.tied) return;
+  output_ =
+      std::make_unique<nn::Linear>(nn::LinearOptions{.in = options_.dim(), .out = options_.vocabulary, .bias = false});
   add_module("output", *output_);
 }
 
+const nn::GraphTransformer& CharacterModel::transformer() const {
+  if (transformer_ != nullptr) return *transformer_;
+  throw ConfigError(character_model, "its layers are recurrent, it has no transformer");
+}
+
+const nn::RecurrentStack& CharacterModel::recurrent() const {
+  if (recurrent_ != nullptr) return *recurrent_;
+  throw ConfigError(character_model, "its layers are those of a graph transformer, it has no recurrent ones");
+}
+
 Tensor CharacterModel::embeddings(const Tensor& characters) const {
-  return embedding_.forward(characters) *
-         (options_.input_scale * std::sqrt(static_cast<double>(options_.transformer.layer.dim)));
+  return embedding_.forward(characters) * (options_.input_scale * std::sqrt(static_cast<double>(options_.dim())));
 }
 
 Tensor CharacterModel::embed(const TokenGraph& graph, const Tensor& characters) const {
@@ -59,6 +98,7 @@ Tensor CharacterModel::scores(const Tensor& states) const {
 
 Tensor CharacterModel::states(const TokenGraph& graph, const Tensor& tokens, nn::SegmentMemory* carried,
                               std::vector<Tensor>* below) const {
+  if (recurrent_ != nullptr) return recurrent_->forward(recurrent_graph(graph), tokens);
   const auto layers = static_cast<std::size_t>(options_.transformer.layers);
   std::vector<std::vector<Tensor>> made(layers);  // by each layer, part after part
   nn::SegmentMemory within;
@@ -71,7 +111,7 @@ Tensor CharacterModel::states(const TokenGraph& graph, const Tensor& tokens, nn:
       };
     }
     const Tensor own = part.rows.defined() ? gather_rows(tokens, part.rows) : tokens;
-    made.back().push_back(transformer_.forward(part.schedule, own, options));
+    made.back().push_back(transformer_->forward(part.schedule, own, options));
   }
   const auto joined = [&graph](const std::vector<Tensor>& parts) {
     return parts.size() == 1 ? parts.front() : gather_rows(concatenate(parts, 0), graph.order());
@@ -86,13 +126,14 @@ Tensor CharacterModel::forward(const TokenGraph& graph, const Tensor& characters
 
 std::vector<Tensor> CharacterModel::forward_every_layer(const TokenGraph& graph, const Tensor& characters,
                                                         std::int64_t first, nn::SegmentMemory* memory) const {
+  const nn::GraphTransformer& layers = transformer();
   if (first < 0 || first >= options_.transformer.layers) {
-    throw IndexError("character model", fmt::format("there is no layer {} of {}", first, options_.transformer.layers));
+    throw IndexError(character_model, fmt::format("there is no layer {} of {}", first, options_.transformer.layers));
   }
   std::vector<Tensor> result;
   const Tensor last = states(graph, embed(graph, characters), memory, &result);
   result.erase(result.begin(), result.begin() + first);
-  for (Tensor& below : result) below = scores(transformer_.finish(below));
+  for (Tensor& below : result) below = scores(layers.finish(below));
   result.push_back(scores(last));
   return result;
 }
@@ -101,12 +142,19 @@ CharacterDecoder::CharacterDecoder(const CharacterModel& model, const GraphGener
     : CharacterDecoder(model, window_graph(generator, length)) {}
 
 CharacterDecoder::CharacterDecoder(const CharacterModel& model, AttentionGraph graph)
-    : model_(&model), device_(model.parameters().front().device()), decoder_(model.transformer(), std::move(graph)) {}
+    : model_(&model), device_(model.parameters().front().device()), decoder_(decoder_of(model, std::move(graph))) {}
+
+CharacterDecoder::Decoder CharacterDecoder::decoder_of(const CharacterModel& model, AttentionGraph graph) {
+  if (model.options().recurrent) return nn::RecurrentDecoder(model.recurrent(), std::move(graph));
+  return nn::IncrementalDecoder(model.transformer(), std::move(graph));
+}
 
 Tensor CharacterDecoder::read(std::int32_t character) {
   const NoGrad no_grad;
   const Tensor one = Tensor::from_vector(std::vector<std::int32_t>{character}, {1}, device_);
-  return model_->scores(decoder_.read(model_->embed_next(one, decoder_.position()))).reshape({-1});
+  const Tensor input = model_->embed_next(one, position());
+  const Tensor state = std::visit([&](auto& decoder) { return decoder.read(input); }, decoder_);
+  return model_->scores(state).reshape({-1});
 }
 
 }  // namespace bough

@@ -11,7 +11,8 @@ class NliTask : public Task {
   std::string summary() const override {
     return "say whether a premise entails a hypothesis, contradicts it, or neither";
   }
-  Metric metric() const override { return {.name = "accuracy", .label = "accuracy", .lower_is_better = false}; }
+  Metric metric() const override { return accuracy_metric(); }
+  Metric selection(const RunSettings& settings) const override { return classification_selection(settings); }
 
   std::vector<Parameter> task_parameters() const override {
     return labelled_corpus_parameters({TextFormat::snli_tsv, TextFormat::snli_jsonl});

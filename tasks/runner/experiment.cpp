@@ -123,6 +123,9 @@ PlannedRun check_run(const ParameterTable& table, const tasks::Task& task, const
   for (const auto& [path, value] : settings.items()) set_value(own, path, value);
   if (own.contains("graph") && own["graph"].is_string()) own["graph"] = {{"kind", own["graph"]}};
   if (!own.contains("graph")) {
+    json with_graph = own;
+    with_graph["graph"] = json::object();
+    table.read("experiment", with_graph);  // for keys that are not known: one of them may be meant
     throw ConfigError("experiment",
                       "graph is missing: an object like {\"kind\": \"bpt\", \"k\": 4}, or the name of a pattern; bough "
                       "generators lists them");
@@ -222,7 +225,7 @@ Experiment read_merged(json source, const ExperimentOptions& options) {
   for (const SweepPlace& place : places) {
     const auto run_with = [&](const json& settings) { return check_run(table, task, own, settings, options, choices); };
     PlannedRun& run = experiment.runs.emplace_back(run_at(axes, place, run_with));
-    const std::string name = run_name(axes, place, run.config["graph"]);
+    const std::string name = run_name(axes, place, run.config["graph"], run.choice.has_value());
     run.name = name;
     run.following = following_paths(axes);
     for (int number = 2; !config_of_name.emplace(run.name, &run.config).second; ++number) {

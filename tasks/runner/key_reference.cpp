@@ -4,7 +4,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "bough/graph/graph_generator.h"
 #include "tasks/registry.h"
 #include "tasks/runner/experiment.h"
 #include "tasks/task.h"
@@ -121,12 +120,13 @@ void add_task_keys(std::string& page, const tasks::Task& task, const std::vector
 void add_graph_keys(std::string& page) {
   page +=
       "\n## graph\n\nThe same object that `bough graph` takes, without `length`, or the bare name of a pattern. `bough "
-      "generators` lists\npatterns of plug-ins too.\n";
+      "generators` lists\npatterns of plug-ins too. A `degree` is the attention degree that is wanted at the length of "
+      "the task; the parameter\nthat it stands for is solved for it.\n";
   for (const GeneratorDescription& generator : generators().list()) {
     if (generator.origin != "built in") continue;
     page +=
         fmt::format("\n### {}\n\n`{{\"kind\": \"{}\", …}}`: {}.\n", generator.name, generator.name, generator.summary);
-    add_key_table(page, generator.parameters);
+    add_key_table(page, specification_keys(generator));
   }
 }
 
@@ -139,6 +139,14 @@ std::string key_reference() {
   for (const tasks::Task* task : tasks) add_task_keys(page, *task, experiment_parameters(*task).parameters());
   add_graph_keys(page);
   return page;
+}
+
+ParameterTable specification_keys(const GeneratorDescription& generator) {
+  std::vector<Parameter> keys = generator.parameters.parameters();
+  if (const std::string& solved = generator.degree.parameter; !solved.empty()) {
+    keys.push_back(number_parameter("degree", "the attention degree to have, instead of " + solved, {.minimum = 0}));
+  }
+  return ParameterTable(std::move(keys));
 }
 
 }  // namespace bough::runner

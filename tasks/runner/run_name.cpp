@@ -45,11 +45,6 @@ std::string text_of(const json& value) {
 
 bool is_about_graph(const SweepColumn& column) { return column.path == "graph" || column.path.starts_with("graph."); }
 
-bool asks_for_degree(const SweepColumn& column, std::size_t index) {
-  const json& value = column.values[index];
-  return column.path == "graph.degree" || (column.path == "graph" && value.is_object() && value.contains("degree"));
-}
-
 }  // namespace
 
 bool begins_with_name(const std::string& text, const std::string& name) {
@@ -73,7 +68,7 @@ std::string describe_setting(const std::string& path, const json& value) {
   return named_by_value || text.empty() ? text : path.substr(path.rfind('.') + 1) + text;
 }
 
-std::string run_name(const std::vector<SweepAxis>& axes, const SweepPlace& place, const json& graph) {
+std::string run_name(const std::vector<SweepAxis>& axes, const SweepPlace& place, const json& graph, bool solved) {
   struct Part {
     const SweepColumn* column;
     std::size_t index;
@@ -85,13 +80,11 @@ std::string run_name(const std::vector<SweepAxis>& axes, const SweepPlace& place
   std::ranges::stable_sort(shown, {}, [](const Part& part) {
     return part.column->path == "graph" || part.column->path == "graph.kind" ? 0 : is_about_graph(*part.column) ? 1 : 2;
   });
-  const bool solved = std::ranges::any_of(
-      shown, [&](const Part& part) { return asks_for_degree(*part.column, part.index) && !graph.contains("degree"); });
   std::string name;
   bool graph_named = false;
   for (const auto& [column, index] : shown) {
     // What a degree has become is a name for all that is swept of the graph, the one that reports have too.
-    const bool by_graph = solved && is_about_graph(*column);
+    const bool by_graph = solved && !graph.contains("degree") && is_about_graph(*column);
     if (by_graph && std::exchange(graph_named, true)) continue;
     std::string part =
         by_graph ? describe_setting("graph", graph) : describe_setting(column->path, column->values[index]);

@@ -19,8 +19,10 @@ std::string describe_setting(const std::string& path, const nlohmann::json& valu
 bool begins_with_name(const std::string& text, const std::string& name);
 
 /// Of a run: by what differs from the others of its sweep, patterns first and seeds last, as people read them, of a zip
-/// by what tells its rows apart; by its graph if nothing does. A graph that was swept by its degree is named by
-/// `graph`, in which the degree has become the parameter of its pattern: "bpt-k4". Never empty.
-std::string run_name(const std::vector<SweepAxis>& axes, const SweepPlace& place, const nlohmann::json& graph);
+/// by what tells its rows apart; by its graph if nothing does. Where graphs are told apart, one that asked for a
+/// degree, which is `solved`, is named by `graph`, in which the degree has become the parameter of its pattern:
+/// "bpt-k4". Never empty.
+std::string run_name(const std::vector<SweepAxis>& axes, const SweepPlace& place, const nlohmann::json& graph,
+                     bool solved);
 
 }  // namespace bough::runner

@@ -9,7 +9,8 @@ class TextClassificationTask : public Task {
  public:
   std::string name() const override { return "text_classification"; }
   std::string summary() const override { return "say which class a text is of"; }
-  Metric metric() const override { return {.name = "accuracy", .label = "accuracy", .lower_is_better = false}; }
+  Metric metric() const override { return accuracy_metric(); }
+  Metric selection(const RunSettings& settings) const override { return classification_selection(settings); }
 
   std::vector<Parameter> task_parameters() const override {
     std::vector<Parameter> parameters =

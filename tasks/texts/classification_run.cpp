@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <utility>
@@ -11,6 +13,7 @@
 #include "bough/core/errors.h"
 #include "bough/core/random.h"
 #include "bough/ops/cross_entropy.h"
+#include "tasks/model_kind.h"
 #include "tasks/texts/baselines.h"
 #include "tasks/texts/batch_order.h"
 #include "tasks/texts/class_scores.h"
@@ -73,6 +76,15 @@ class ClassificationRun : public TrainingRun {
   };
 
   ClassifierSize model_size() const;
+  RunFacts recurrent_facts() const;
+  /// On average.
+  double tokens_per_step() const {
+    return static_cast<double>(corpus_.train.words.size()) / static_cast<double>(order_.batches_per_epoch());
+  }
+  /// What it costs to score these texts, in training steps.
+  double evaluation_steps(const EncodedTexts& texts) const {
+    return static_cast<double>(texts.words.size()) / tokens_per_step() / 3;
+  }
   LabelledBatch make_batch(const EncodedTexts& texts, std::span<const std::int32_t> chosen,
                            std::int64_t placeholders) const;
   LabelledBatch training_batch(const BatchKey& key) const;
@@ -143,10 +155,10 @@ EvaluationTexts ClassificationRun::evaluation_of(const EncodedTexts& texts) cons
 }
 
 RunFacts ClassificationRun::facts() const {
+  if (model_options_.recurrent) return recurrent_facts();
   const auto& layer = model_options_.transformer.layer;
   const auto layers = static_cast<double>(model_options_.transformer.layers);
-  const double tokens =
-      static_cast<double>(corpus_.train.words.size()) / static_cast<double>(order_.batches_per_epoch());
+  const double tokens = tokens_per_step();
   const double per_token = 1 / static_cast<double>(typical_.num_tokens());
   const double nodes = tokens * per_token * static_cast<double>(typical_.graph.num_dst());
   const double edges = tokens * per_token * static_cast<double>(typical_.graph.num_edges());
@@ -156,9 +168,6 @@ RunFacts ClassificationRun::facts() const {
   const double dim = static_cast<double>(layer.dim), hidden = static_cast<double>(layer.feed_forward);
   const double activations = nodes / static_cast<double>(parts_) * (dim + layers * stages * (7 * dim + 2 * hidden));
   const std::int64_t parameters = model_.parameter_count();
-  const auto evaluation_steps = [&](const EncodedTexts& texts) {
-    return static_cast<double>(texts.words.size()) / tokens / 3;
-  };
   return {.attention_degree = attention_degree(typical_),
           .num_nodes = typical_.graph.num_dst(),
           .num_edges = typical_.graph.num_edges(),
@@ -169,6 +178,25 @@ RunFacts ClassificationRun::facts() const {
           .validation_steps = evaluation_steps(corpus_.valid),
           .test_steps = static_cast<double>(1 + shifts_) * evaluation_steps(corpus_.test),
           .memory_bytes = static_cast<std::int64_t>(4 * activations) + 16 * parameters};
+}
+
+RunFacts ClassificationRun::recurrent_facts() const {
+  const double tokens = tokens_per_step();
+  // Each weight of the layers meets each token once; gates and states of each are kept.
+  const auto& recurrent = *model_options_.recurrent;
+  const double weights = static_cast<double>(recurrent.layers * recurrent.dim * recurrent.dim) * 8;
+  const double kept = tokens / static_cast<double>(parts_) * static_cast<double>(recurrent.layers * recurrent.dim) * 24;
+  const std::int64_t parameters = model_.parameter_count();
+  return {.attention_degree = attention_degree(typical_),
+          .num_nodes = typical_.graph.num_dst(),
+          .num_edges = typical_.graph.num_edges(),
+          .length = typical_.num_tokens(),
+          .parameters = parameters,
+          .tokens_per_step = std::llround(tokens),
+          .operations_per_step = 6 * tokens * weights,
+          .validation_steps = evaluation_steps(corpus_.valid),
+          .test_steps = static_cast<double>(1 + shifts_) * evaluation_steps(corpus_.test),
+          .memory_bytes = static_cast<std::int64_t>(4 * kept) + 16 * parameters};
 }
 
 LabelledBatch ClassificationRun::make_batch(const EncodedTexts& texts, std::span<const std::int32_t> chosen,
@@ -256,6 +284,7 @@ std::map<std::string, std::string> ClassificationRun::notes() const {
 
 std::vector<Parameter> classifier_parameters(bool pairs) {
   std::vector<Parameter> parameters = transformer_parameters();
+  std::ranges::move(model_kind_parameters(), std::back_inserter(parameters));
   for (Parameter& parameter : parameters) {
     if (parameter.name == "output_dropout") parameter.help = "share set to zero in what the classifier's layers read";
   }
@@ -280,17 +309,27 @@ std::vector<Parameter> classifier_parameters(bool pairs) {
 std::vector<Parameter> classification_train_parameters() {
   return {integer_parameter("tokens_per_batch", "tokens of one step, about", {.initial = 4096, .smallest = 1}),
           integer_parameter("texts_per_batch", "texts of one step, instead of tokens_per_batch", {.smallest = 1}),
+          choice_parameter("best_by", "which number of the validation texts decides between checkpoints",
+                           {"accuracy", "loss"}),
           number_parameter("label_smoothing", "share of the target that is spread evenly over all classes",
                            {.initial = 0.0, .minimum = 0, .maximum = 0.999})};
 }
 
 void check_classification(const RunSettings& settings) {
   check_labelled_corpus(settings.task);
-  check_transformer(settings.model);
+  check_model_kind(settings.model, classifier_parameters(reads_pairs(settings.task)));
+  if (!is_recurrent(settings.model)) check_transformer(settings.model);
   if (settings.train.boolean("captured")) {
     throw ConfigError("train",
                       "captured steps have one graph, but texts have different lengths; set captured to false");
   }
+}
+
+Metric accuracy_metric() { return {.name = "accuracy", .label = "accuracy", .lower_is_better = false}; }
+
+Metric classification_selection(const RunSettings& settings) {
+  if (settings.train.string("best_by") == "accuracy") return accuracy_metric();
+  return {.name = "loss", .label = "cross entropy"};
 }
 
 std::int64_t embedding_width(const Settings& model) {
@@ -298,10 +337,12 @@ std::int64_t embedding_width(const Settings& model) {
 }
 
 SequenceBatcherOptions batcher_options(const Settings& model, bool pairs, Device device) {
+  const bool recurrent = is_recurrent(model);
   return {.layers = model.integer("layers"),
           .readout = parse_sequence_readout(model.string("readout")),
-          .cross = pairs && model.boolean("cross"),
+          .cross = pairs && !recurrent && model.boolean("cross"),
           .with_relations = nn::uses_relations(input_layer_options(model, 1).positions),
+          .recurrent = recurrent ? std::optional(recurrent_options(model)) : std::nullopt,
           .device = device};
 }
 
@@ -309,12 +350,16 @@ TextClassifierOptions classifier_options(const Settings& model, const GraphGener
   TextClassifierOptions options{.words = size.words,
                                 .embedding_dim = size.embedding_dim,
                                 .freeze_embeddings = model.boolean("freeze_embeddings"),
-                                .transformer = transformer_options(model, generator, size.longest),
                                 .input = input_layer_options(model, size.longest),
                                 .sequences_per_text = size.pairs ? 2 : 1,
                                 .hidden = model.integer("hidden"),
                                 .output_dropout = model.number("output_dropout"),
                                 .classes = size.classes};
+  if (is_recurrent(model)) {
+    options.recurrent = recurrent_options(model);
+    return options;
+  }
+  options.transformer = transformer_options(model, generator, size.longest);
   if (size.pairs && model.boolean("cross")) {
     ++options.transformer.stages;
     if (!options.transformer.layer.ignore_relations) ++options.transformer.layer.num_relations;

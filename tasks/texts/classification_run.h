@@ -23,6 +23,10 @@ std::vector<Parameter> classification_train_parameters();
 /// ConfigError for what the tables cannot tell. Reads no files.
 void check_classification(const RunSettings& settings);
 
+/// What both tasks are compared by, and what chooses their checkpoints.
+Metric accuracy_metric();
+Metric classification_selection(const RunSettings& settings);
+
 /// What settings say about the model: `words` rows of embeddings of that width, sequences of up to `longest` words.
 struct ClassifierSize {
   std::int64_t words = 0, embedding_dim = 0, longest = 1, classes = 2;

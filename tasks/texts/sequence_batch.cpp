@@ -81,6 +81,7 @@ SequenceBatcher::SequenceBatcher(std::shared_ptr<const GraphGenerator> generator
     throw ConfigError("model", "readout is \"root\", but the pattern has no root; use \"summary\" or \"tokens\"");
   }
   if (options_.cross) require_cross_stage(graph);
+  if (options_.recurrent) nn::check_recurrent_graph(graph, *options_.recurrent);
 }
 
 SequenceBatch SequenceBatcher::make(const std::vector<std::span<const std::int32_t>>& sequences,
@@ -100,15 +101,19 @@ SequenceBatch SequenceBatcher::make(const std::vector<std::span<const std::int32
   SequenceBatch batch{.maximum = options_.readout == SequenceReadout::maximum,
                       .has_placeholders = placeholders > 0,
                       .num_sequences = std::ssize(sequences)};
-  batch.schedule = nn::make_layer_schedule(graph, {.layers = options_.layers, .readout = readout.nodes});
-  if (options_.device == Device::cpu()) make_plans(batch.schedule, options_.with_relations);
-  batch.schedule = batch.schedule.to(options_.device);
+  if (options_.recurrent) {
+    batch.readout_rows = as_vector(readout.nodes, options_.device);
+  } else {
+    batch.schedule = nn::make_layer_schedule(graph, {.layers = options_.layers, .readout = readout.nodes});
+    if (options_.device == Device::cpu()) make_plans(batch.schedule, options_.with_relations);
+    batch.schedule = batch.schedule.to(options_.device);
+  }
   batch.words = as_vector(words, options_.device);
   batch.positions = as_vector(positions, options_.device);
   if (std::ssize(readout.nodes) != batch.num_sequences) {
     batch.readout_offsets = as_vector(readout.offsets, options_.device);
   }
-  if (keep_graph) batch.graph = std::move(graph);
+  if (keep_graph || options_.recurrent) batch.graph = std::move(graph);
   return batch;
 }
 

@@ -2,12 +2,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "bough/graph/graph_generator.h"
 #include "bough/nn/layer_schedule.h"
+#include "bough/nn/recurrent_stack.h"
 
 namespace bough {
 
@@ -24,8 +26,9 @@ SequenceReadout parse_sequence_readout(const std::string& name);
 
 /// Sequences side by side, prepared for a model: one disjoint graph, and what each of its nodes starts from.
 struct SequenceBatch {
-  AttentionGraph graph = {};        ///< kept only if asked for
+  AttentionGraph graph = {};        ///< kept only for recurrent layers, and if asked for
   nn::LayerSchedule schedule = {};  ///< of the layers, with the read-out nodes of all sequences, in order
+  Tensor readout_rows = {};         ///< int32, for recurrent layers, which compute all nodes
   Tensor words = {};                ///< int32 [tokens]
   Tensor positions = {};            ///< int32 [tokens], of each token in its sequence
   Tensor readout_offsets = {};      ///< int64 [sequences + 1]; undefined where each sequence has one node
@@ -41,7 +44,9 @@ struct SequenceBatcherOptions {
   /// Sequences 2i and 2i+1 belong together: after each layer over its own graph, each node of one attends to all tokens
   /// of the other.
   bool cross = false;
-  bool with_relations = true;                          ///< the model has keys for them
+  bool with_relations = true;  ///< the model has keys for them
+  /// The model has recurrent layers, of these options, instead of graph attention: there is no schedule.
+  std::optional<nn::RecurrentStackOptions> recurrent = {};
   std::int64_t cache_bytes = std::int64_t{256} << 20;  ///< of the graphs that are kept for sequences of equal length
   Device device = Device::cpu();
 };

@@ -23,10 +23,20 @@ nn::InputLayerOptions of_width(nn::InputLayerOptions input, std::int64_t dim) {
   return input;
 }
 
+/// Width of what the first layer reads of a token.
+std::int64_t input_width(const TextClassifierOptions& options) {
+  return options.recurrent ? options.recurrent->in : options.transformer.layer.dim;
+}
+
+/// Width of what stands for a sequence.
+std::int64_t vector_width(const TextClassifierOptions& options) {
+  if (!options.recurrent) return options.transformer.layer.dim;
+  return options.recurrent->dim * (options.recurrent->bidirectional ? 2 : 1);
+}
+
 /// Width of what the classifier reads of a text.
 std::int64_t readout_width(const TextClassifierOptions& options) {
-  const std::int64_t dim = options.transformer.layer.dim;
-  return options.sequences_per_text == 1 ? dim : 4 * dim;
+  return vector_width(options) * (options.sequences_per_text == 1 ? 1 : 4);
 }
 
 }  // namespace
@@ -34,8 +44,7 @@ std::int64_t readout_width(const TextClassifierOptions& options) {
 TextClassifier::TextClassifier(const TextClassifierOptions& options)
     : embeddings(randn({options.words, options.embedding_dim}) * embedding_deviation),
       options_(options),
-      input_(of_width(options.input, options.transformer.layer.dim)),
-      transformer_(options.transformer),
+      input_(of_width(options.input, input_width(options))),
       output_({.in = options.hidden > 0 ? options.hidden : readout_width(options), .out = options.classes}),
       output_dropout_(options.output_dropout) {
   if (options.sequences_per_text != 1 && options.sequences_per_text != 2) {
@@ -46,13 +55,19 @@ TextClassifier::TextClassifier(const TextClassifierOptions& options)
   } else {
     add_parameter("embeddings", embeddings);
   }
-  const std::int64_t dim = options.transformer.layer.dim;
+  const std::int64_t dim = input_width(options);
   if (options.embedding_dim != dim) {
     projection_ = std::make_unique<nn::Linear>(nn::LinearOptions{.in = options.embedding_dim, .out = dim});
     add_module("projection", *projection_);
   }
   add_module("input", input_);
-  add_module("transformer", transformer_);
+  if (options.recurrent) {
+    recurrent_ = std::make_unique<nn::RecurrentStack>(*options.recurrent);
+    add_module("recurrent", *recurrent_);
+  } else {
+    transformer_ = std::make_unique<nn::GraphTransformer>(options.transformer);
+    add_module("transformer", *transformer_);
+  }
   if (options.hidden > 0) {
     hidden_ = std::make_unique<nn::Linear>(
         nn::LinearOptions{.in = readout_width(options), .out = options.hidden, .activation = Activation::relu});
@@ -89,7 +104,9 @@ Tensor TextClassifier::embed(const SequenceBatch& batch) const {
 }
 
 Tensor TextClassifier::sequence_vectors(const SequenceBatch& batch) const {
-  const Tensor nodes = transformer_.forward(batch.schedule, embed(batch));
+  const Tensor nodes = recurrent_ == nullptr
+                           ? transformer_->forward(batch.schedule, embed(batch))
+                           : gather_rows(recurrent_->forward(batch.graph.graph, embed(batch)), batch.readout_rows);
   if (!batch.readout_offsets.defined()) return nodes;
   return segment_reduce(nodes, batch.readout_offsets, batch.maximum ? ReduceOp::max : ReduceOp::mean);
 }
@@ -97,7 +114,7 @@ Tensor TextClassifier::sequence_vectors(const SequenceBatch& batch) const {
 Tensor TextClassifier::forward(const SequenceBatch& batch) const {
   Tensor read = sequence_vectors(batch);
   if (options_.sequences_per_text == 2) {
-    const std::int64_t dim = options_.transformer.layer.dim, texts = batch.num_sequences / 2;
+    const std::int64_t dim = vector_width(options_), texts = batch.num_sequences / 2;
     const Tensor pairs = read.reshape({texts, 2 * dim});
     const Tensor u = slice(pairs, 1, 0, dim), v = slice(pairs, 1, dim, 2 * dim);
     read = concatenate({pairs, abs(u - v), u * v}, 1);

@@ -2,10 +2,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "bough/nn/graph_transformer.h"
 #include "bough/nn/input_layer.h"
 #include "bough/nn/layers.h"
+#include "bough/nn/recurrent_stack.h"
 #include "tasks/texts/sequence_batch.h"
 
 namespace bough {
@@ -16,15 +18,17 @@ struct TextClassifierOptions {
   std::int64_t embedding_dim = 0;  ///< width of a row; if it is not that of the layers, rows are projected
   bool freeze_embeddings = false;  ///< the table is not trained
   nn::GraphTransformerOptions transformer = {};  ///< the layers
-  nn::InputLayerOptions input = {};              ///< between embeddings and layers; its width is that of the layers
-  std::int64_t sequences_per_text = 1;           ///< 2 for pairs of sentences
-  std::int64_t hidden = 0;                       ///< of the classifier; 0: it has one layer, from read-out to scores
-  double output_dropout = 0;                     ///< on what the classifier's layers read; p_c of the paper
+  /// Instead of the transformer, which is not made then: recurrent layers along the graph.
+  std::optional<nn::RecurrentStackOptions> recurrent = {};
+  nn::InputLayerOptions input = {};     ///< between embeddings and layers; its width is that of the layers
+  std::int64_t sequences_per_text = 1;  ///< 2 for pairs of sentences
+  std::int64_t hidden = 0;              ///< of the classifier; 0: it has one layer, from read-out to scores
+  double output_dropout = 0;            ///< on what the classifier's layers read; p_c of the paper
   std::int64_t classes = 0;
 };
 
-/// Judges texts: embedding, input layer, a stack of graph attention layers, read-out of each sequence, scores of the
-/// classes. The vectors u, v of a pair of sentences are read as [u, v, |u - v|, u v].
+/// Judges texts: embedding, input layer, a stack of graph attention or recurrent layers, read-out of each sequence,
+/// scores of the classes. The vectors u, v of a pair of sentences are read as [u, v, |u - v|, u v].
 class TextClassifier : public nn::Module {
  public:
   /// ConfigError for options that make no model.
@@ -34,7 +38,8 @@ class TextClassifier : public nn::Module {
   Tensor forward(const SequenceBatch& batch) const;
 
   const TextClassifierOptions& options() const { return options_; }
-  const nn::GraphTransformer& transformer() const { return transformer_; }
+  /// There is none in a recurrent model.
+  const nn::GraphTransformer& transformer() const { return *transformer_; }
   /// Sets the embeddings of all words, [words, embedding_dim].
   void set_embeddings(const Tensor& rows);
   /// What the first layer reads of each token, [tokens, width of the layers].
@@ -48,7 +53,8 @@ class TextClassifier : public nn::Module {
   TextClassifierOptions options_;
   std::unique_ptr<nn::Linear> projection_;
   nn::InputLayer input_;
-  nn::GraphTransformer transformer_;
+  std::unique_ptr<nn::GraphTransformer> transformer_;
+  std::unique_ptr<nn::RecurrentStack> recurrent_;
   std::unique_ptr<nn::Linear> hidden_;
   nn::Linear output_;
   nn::Dropout output_dropout_;

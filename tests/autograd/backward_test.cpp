@@ -232,7 +232,7 @@ TEST(Record, SeveralOutputsShareOneNode) {
        }},
       std::vector<Tensor>{Tensor::from_vector(Values{2, 4}, {2}), Tensor::from_vector(Values{3, 6}, {2})});
   total(parts[1]).backward({.retain_graph = true});
-  EXPECT_EQ(x.grad().to_vector<double>(), (Values{3, 3})) << "an output nobody used counts as zero";
+  EXPECT_EQ(x.grad().to_vector<double>(), (Values{3, 3})) << "an unused output counts as zero";
   total(add(parts[0], parts[1])).backward();
   EXPECT_EQ(x.grad().to_vector<double>(), (Values{8, 8}));
 }

@@ -117,7 +117,7 @@ TEST(Recompute, TakesInputsThatAreUndefinedOrNotUsed) {
   total(unused).backward();
   total(recompute([](const Inputs& in) { return in[2].defined() ? in[2] : square(in[0]); }, {x, unused, Tensor()}))
       .backward();
-  EXPECT_EQ(x.grad().to_vector<double>(), Values{6}) << "the spent history of an unused input is in nobody's way";
+  EXPECT_EQ(x.grad().to_vector<double>(), Values{6}) << "the spent history of an unused input does not matter";
 }
 
 TEST(Recompute, HoldsOneSegmentAtATime) {

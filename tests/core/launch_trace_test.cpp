@@ -75,7 +75,7 @@ TEST(LaunchSummary, ListsTheKernelsThatTookLongestFirst) {
   EXPECT_THAT(table, ContainsRegex("gemm +1 +2.000 +25.0% +7 +256 +4096 +40 +8 +75%\n"));
 }
 
-TEST(LaunchSummary, LeavesOutTimesThatNobodyMeasured) {
+TEST(LaunchSummary, LeavesOutTimesThatWereNotMeasured) {
   LaunchSummary summary;
   summary.add({.kernel = "gspmm", .blocks = 10, .block_size = 128});
   EXPECT_THAT(summary.table(), ContainsRegex("gspmm +1 +- +- +10 +128"));

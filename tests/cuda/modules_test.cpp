@@ -7,6 +7,7 @@
 #include "bough/nn/graph_transformer.h"
 #include "bough/nn/graph_transformer_decoder.h"
 #include "bough/nn/recurrent.h"
+#include "bough/nn/recurrent_stack.h"
 #include "tests/cuda/same_as_cpu.h"
 #include "tests/support/graph_zoo.h"
 
@@ -136,6 +137,9 @@ TEST_F(GpuModules, RecurrentCellsMatchTheCpu) {
   for (const auto cell : {RecurrentCellKind::mlstm, RecurrentCellKind::rhn, RecurrentCellKind::qrnn}) {
     expect_same(tree.reverse(), {.in = 3, .out = 4, .cell = cell});
   }
+  expect_same_module<RecurrentStack>(
+      RecurrentStackOptions{.in = 3, .dim = 4, .layers = 2, .bidirectional = true}, {test::random_tensor({6, 3})},
+      [&](const auto& model, const auto& inputs, Device) { return model.forward(tree, inputs[0]); });
 }
 
 }  // namespace

@@ -46,6 +46,14 @@ class Docs(unittest.TestCase):
         for name in {name.split(".")[-1] for name in names(json.loads(bough("run", "--schema")))}:
             self.assertRegex(page, rf'`([\w.]+\.)?{name.replace("$", "[$]")}`|"{name}"')
 
+    def test_the_keys_of_a_pattern_have_the_degree_that_can_be_wanted(self):
+        sections = dict(re.findall(r"^### (\w+)\n(.*?)(?=^### |\Z)", bough("run", "--keys"), re.DOTALL | re.MULTILINE))
+        solved = {entry["name"]: entry["degree_parameter"] for entry in json.loads(bough("generators", "--json"))}
+        self.assertIn("width", solved.values())
+        for name, parameter in solved.items():
+            row = f"| `degree` | the attention degree to have, instead of {parameter} |"
+            self.assertEqual(row in sections[name], parameter is not None, name)
+
     def test_every_pattern_has_a_page_and_no_page_lacks_a_pattern(self):
         patterns = [entry["name"] for entry in json.loads(bough("generators", "--json"))]
         self.assertEqual(sorted(path.stem for path in (ROOT / "docs/patterns").glob("*.md")), sorted(patterns))

@@ -139,7 +139,7 @@ TEST_P(GraphAttention, LeavingAnEdgeOutIsMaskingItWithMinusInfinity) {
   std::vector<std::int32_t> src, dst;
   for (std::int32_t i = 0; i < nodes; ++i) {
     for (std::int32_t j = 0; j < nodes; ++j) {
-      const bool there = i != 5 && (i * 7 + j * 3) % 4 != 0;  // node 5 attends to nobody
+      const bool there = i != 5 && (i * 7 + j * 3) % 4 != 0;  // node 5 has no in-edges
       bias.push_back(there ? 0 : -INFINITY);
       if (!there) continue;
       src.push_back(j);
@@ -193,8 +193,8 @@ TEST_P(GraphAttention, AnEdgeOfWeightZeroIsNoEdgeHoweverLargeItsScore) {
   }
 }
 
-TEST_P(GraphAttention, SplitsHubsWithoutChangingTheResult) {
-  const Graph hub = zoo::hub(on_cpu() ? 100'000 : 900, true);  // a GPU cuts rows of more than 256 edges
+TEST_P(GraphAttention, SplitsLongRowsWithoutChangingTheResult) {
+  const Graph hub = zoo::hub(on_cpu() ? 100'000 : 900, true);  // a GPU splits rows of more than 256 edges
   expect_matches_reference(attention_case(with_types(hub, 3), DType::float32, {2, 8, 8}, {.relation_keys = true}),
                            device());
 }

@@ -159,7 +159,7 @@ TEST_P(AddLayerNorm, GradientsOfBothResultsAreAdded) {
   expect_same_bits(gradient(true, false), random_tensor({3, 5}, DType::float64, 5));
 }
 
-TEST(AddLayerNorm, WritesNoSumThatNobodyNeeds) {
+TEST(AddLayerNorm, WritesNoSumThatIsNotNeeded) {
   const Tensor x = random_tensor({1000, 100}), residual = random_tensor({1000, 100}, DType::float32, 2);
   const Tensor both = add_layer_norm(x, residual, {}, {}).normalized;
   SumAndNorm only;

@@ -175,7 +175,7 @@ TEST_P(LinearParts, GradientMatchesFiniteDifferences) {
                       parts[2].weight, parts[2].bias});
 }
 
-TEST_P(LinearParts, ThatNobodyReadsGiveZeros) {
+TEST_P(LinearParts, ThatAreNotReadGiveZeros) {
   Tensor x = here(random_tensor({3, 7}, DType::float32, 1));
   x.set_requires_grad(true);
   std::vector<LinearPart> parts = three_parts(DType::float32, device());

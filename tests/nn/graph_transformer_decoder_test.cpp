@@ -67,7 +67,7 @@ TEST(GraphTransformerDecoder, ReadsTheEncoderOnlyAlongTheCrossGraph) {
   Tensor encoded = random_tensor({setting.encoder.graph.num_nodes(), 16}, DType::float32, 2);
   const auto run = [&] { return model.forward(setting.decoder.graph, setting.cross, h, encoded); };
   const Tensor before = run();
-  encoded.rows(9, encoded.size(0)).fill(7);  // spans of the encoder, which nobody attends to
+  encoded.rows(9, encoded.size(0)).fill(7);  // spans of the encoder, to which no token attends
   test::expect_same_bits(run(), before);
   encoded.rows(4, 5).fill(7);
   const Tensor after = run();

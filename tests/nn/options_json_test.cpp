@@ -43,7 +43,7 @@ TEST(OptionsJson, WithNothingButAWidthGivesTheDefaultsOfTheStructs) {
             to_json(GatLayerOptions{.in = 3, .out = 4}));
 }
 
-TEST(OptionsJson, KeepsTheDefaultsOfWhoeverAsks) {
+TEST(OptionsJson, KeepsTheDefaultsOfTheCaller) {
   const GraphTransformerOptions defaults{.layers = 6, .layer = {.dim = 512, .heads = 8, .pre_norm = true}};
   const auto options = options_from_json("model", {{"heads", 4}}, defaults);
   EXPECT_EQ(options.layers, 6);
@@ -150,6 +150,14 @@ TEST(OptionsJson, ComesBackFromWhatItWrites) {
                                   .norm_epsilon = 0.5});
   expect_return(GatLayerOptions{
       .in = 3, .out = 5, .heads = 2, .concatenate = false, .bias = false, .slope = 0.5, .dropout = 0.25});
+  expect_return(RecurrentStackOptions{.in = 3,
+                                      .dim = 5,
+                                      .layers = 2,
+                                      .cell = RecurrentCellKind::rhn,
+                                      .bidirectional = true,
+                                      .depth = 4,
+                                      .positions = 6,
+                                      .dropout = 0.25});
 }
 
 TEST(OptionsJson, NamesTheNearestKey) {

@@ -39,7 +39,7 @@ TEST_P(TorchLstm, HasTheSameOutputsAndGradients) {
   const Tensor sequences = torch.at("input");
   const std::int64_t length = sequences.size(1), rows = sequences.size(0) * length;
   const auto flat = [&](const std::string& name) {
-    const Tensor tensor = torch.at(name);
+    const Tensor& tensor = torch.at(name);
     return tensor.reshape({rows, tensor.size(2)});
   };
   // torch has two biases, which it adds; each has the gradient of the sum.

@@ -27,10 +27,10 @@ Classification of_runs(const std::vector<runner::RunResult>& runs) {
   return classification_of(all);
 }
 
-const json tree = {{"kind", "bpt"}, {"k", 4}};
+const json small_tree = {{"kind", "bpt"}, {"k", 4}};
 
 std::vector<runner::RunResult> two_seeds() {
-  return {runner::sample_classified_run(tree, 1, 21, 2), runner::sample_classified_run(tree, 2, 21, 6)};
+  return {runner::sample_classified_run(small_tree, 1, 21, 2), runner::sample_classified_run(small_tree, 2, 21, 6)};
 }
 
 TEST(Classification, SumsConfusionsAndAveragesScoresOverSeeds) {
@@ -49,7 +49,7 @@ TEST(Classification, SumsConfusionsAndAveragesScoresOverSeeds) {
 }
 
 TEST(Classification, IsEmptyForRunsThatTellOfNoClasses) {
-  const Classification none = of_runs({runner::sample_run(tree, 1, 21, 0.7)});
+  const Classification none = of_runs({runner::sample_run(small_tree, 1, 21, 0.7)});
   EXPECT_FALSE(none.has_classes());
   EXPECT_TRUE(none.shifts.empty());
   EXPECT_FALSE(of_runs({}).has_classes());

@@ -80,6 +80,18 @@ TEST(RunNames, SayWhatADegreeHasBecome) {
   EXPECT_THAT(
       names_with({{"graph.kind", {"window"}}, {"graph.degree", {5, 10}}, {"train.seed", {1, 2}}}),
       ElementsAre("window-width4-seed1", "window-width10-seed1", "window-width4-seed2", "window-width10-seed2"));
+  // A degree that does not vary, in the sweep or in the graph below it.
+  const json names = {"bpt", "window"};
+  const json in_sweep = {{"sweep", {{"graph", names}, {"graph.degree", {14}}}}};
+  const json below = {{"graph", {{"kind", "bpt"}, {"degree", 14}}}, {"sweep", {{"graph.kind", names}}}};
+  for (const json& source : {in_sweep, below}) {
+    const Experiment experiment = read_experiment(source);
+    ASSERT_EQ(experiment.runs.size(), 2u);
+    for (const PlannedRun& run : experiment.runs) {
+      EXPECT_FALSE(run.config["graph"].contains("degree"));
+      EXPECT_EQ(run.name, describe_setting("graph", run.config["graph"]));
+    }
+  }
 }
 
 TEST(RunNames, HaveTheKeysOfListsAndTheKindAlone) {

@@ -53,6 +53,7 @@ TEST(Experiment, NamesTheNearestKeyForAnUnknownOneAnywhere) {
   EXPECT_THAT(error_of(minimal(), {"modle.dim=5"}), HasSubstr("did you mean \"model\""));
   EXPECT_THAT(error_of(minimal(), {"graph.kk=5"}), HasSubstr("did you mean \"k\""));
   EXPECT_THAT(error_of(minimal(), {"task.corpus.kind=turn_takin"}), HasSubstr("did you mean 'turn_taking'"));
+  EXPECT_THAT(error_of({{"grap", "bpt"}}), HasSubstr("did you mean \"graph\""));
   EXPECT_THAT(error_of(minimal(), {"task.kind=charlm"}), HasSubstr("did you mean 'char_lm'"));
   EXPECT_THAT(error_of(minimal(), {"sweep.train.sed=[1]"}), HasSubstr("did you mean \"train.seed\""));
 }

@@ -54,7 +54,7 @@ TEST(Generate, WritesPiecesOfWords) {
   EXPECT_NE(text, generate_text(checkpoint, {.prompt = "Ash \xff", .count = 40, .seed = 6}));
 }
 
-TEST(Generate, TakesCheckpointsThatKnowOnlyCharacters) {
+TEST(Generate, TakesCheckpointsThatKnowOnlyCharactersAndTransformers) {
   const test::TemporaryFolder folder;
   const std::string checkpoint = trained(folder, {"graph=memory", "task.carry_memory=false"});
   nn::TensorFile file = nn::load_tensors(checkpoint);
@@ -62,6 +62,7 @@ TEST(Generate, TakesCheckpointsThatKnowOnlyCharacters) {
   for (const char* key : {"tokens", "vocabulary", "evaluation_length", "evaluation_stride", "carry_memory"}) {
     config["task"].erase(key);
   }
+  for (const char* key : {"kind", "cell", "bidirectional", "depth"}) EXPECT_EQ(config["model"].erase(key), 1u) << key;
   file.metadata["config"] = config.dump();
   file.metadata.erase("bough:checksums");
   nn::save_tensors(folder.file("old"), file);

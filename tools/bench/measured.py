@@ -18,7 +18,7 @@ def lines_of(bough, threads, benchmark, only, repeats):
         try:
             yield from map(json.loads, process.stdout)
         finally:
-            process.kill()  # whoever reads may stop early
+            process.kill()  # the caller may stop reading early
     if process.returncode > 0:
         sys.exit(f"'{' '.join(command)}' failed")
 

@@ -4,6 +4,7 @@
 
 #include "bough/graph/graph_generator.h"
 #include "bough/graph/plugin.h"
+#include "tasks/runner/key_reference.h"
 #include "tools/bough/commands.h"
 
 namespace bough::cli {
@@ -29,12 +30,7 @@ void print_generators() {
     if (!description.summary.empty()) fmt::print(": {}", description.summary);
     if (!description.causal) fmt::print("; not for causal use");
     if (description.origin != "built in") fmt::print(" [{}]", description.origin);
-    std::vector<Parameter> parameters = description.parameters.parameters();
-    if (const std::string& solved = description.degree.parameter; !solved.empty()) {
-      parameters.push_back(
-          number_parameter("degree", "the attention degree to have, instead of " + solved, {.minimum = 0}));
-    }
-    fmt::print("\n{}", ParameterTable(std::move(parameters)).help());
+    fmt::print("\n{}", runner::specification_keys(description).help());
   }
   fmt::print(
       "\nEvery graph also takes \"length\" (tokens, from 1 to {}) and \"causal\" (default false). The attention degree "

@@ -184,7 +184,7 @@ void require_data_folders(const std::vector<std::string>& folders) {
   }
 }
 
-/// Whoever mistypes a folder would otherwise begin again without noticing.
+/// A mistyped folder would otherwise begin the experiment again without a word.
 void require_results(const std::string& folder) {
   if (fs::exists(fs::path(folder) / "results.json")) return;
   const bool lost = fs::exists(fs::path(folder) / "experiment.json") || fs::exists(fs::path(folder) / "runs");

@@ -8,6 +8,7 @@
 #include "bough/nn/gat_layer.h"
 #include "bough/nn/graph_transformer_decoder.h"
 #include "bough/nn/input_layer.h"
+#include "bough/nn/recurrent_stack.h"
 
 /// Options of modules as JSON, with the names that experiments use:
 ///
@@ -18,7 +19,8 @@
 /// is "post" or "pre"; "bias" that of the feed-forward part ("attention_bias" has its own key); "soft_span" an object
 /// {"max_span", "ramp"}, where max_span 0 means none; "activations" names an ActivationPolicy. The keys "kept" and
 /// "checkpoint_layers" of older experiments are still read as activations. Dropout and norm of an InputLayer are
-/// "input_dropout" and "input_norm", so that its options may stand beside those of the layers.
+/// "input_dropout" and "input_norm", so that its options may stand beside those of the layers; for the same reason the
+/// positions of a RecurrentStack are "child_positions". Its layers, dim and dropout have the keys of a transformer's.
 ///
 /// Defaults are those of the structs here. A task of experiments has defaults of its own: that of the language model
 /// has "norm": "pre" and a dropout.
@@ -37,6 +39,7 @@ std::vector<Parameter> parameters_of(const GraphTransformerLayerOptions& default
 std::vector<Parameter> parameters_of(const GraphTransformerOptions& defaults);
 std::vector<Parameter> parameters_of(const GraphTransformerDecoderOptions& defaults);
 std::vector<Parameter> parameters_of(const GatLayerOptions& defaults);
+std::vector<Parameter> parameters_of(const RecurrentStackOptions& defaults);
 
 /// Takes over the settings that parameters_of describes. There may be others among them, and some may be left out of
 /// the table because a program decides them itself: these options stay as they are. ConfigError if dim is not a
@@ -52,6 +55,7 @@ void read_options(const Settings& settings, GraphTransformerLayerOptions& option
 void read_options(const Settings& settings, GraphTransformerOptions& options);
 void read_options(const Settings& settings, GraphTransformerDecoderOptions& options);
 void read_options(const Settings& settings, GatLayerOptions& options);
+void read_options(const Settings& settings, RecurrentStackOptions& options);
 
 /// Strictly: an unknown key is a ConfigError that names the nearest one, and so is a value out of range. Errors name
 /// `where`.
@@ -74,5 +78,6 @@ nlohmann::json to_json(const GraphTransformerLayerOptions& options);
 nlohmann::json to_json(const GraphTransformerOptions& options);
 nlohmann::json to_json(const GraphTransformerDecoderOptions& options);
 nlohmann::json to_json(const GatLayerOptions& options);
+nlohmann::json to_json(const RecurrentStackOptions& options);
 
 }  // namespace bough::nn

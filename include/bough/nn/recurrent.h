@@ -10,6 +10,12 @@ namespace bough::nn {
 
 class RecurrentCell;
 
+/// Of some nodes, a row for each.
+struct RecurrentState {
+  Tensor h;  ///< what is handed on, and the result
+  Tensor c;  ///< memory; undefined for cells without one
+};
+
 /// What Recurrent computes at a node from its input x and the states h (and c) of its predecessors. Gates are sigmoids.
 enum class RecurrentCellKind {
   /// c = sum over predecessors of f(p) c(p) + i tanh(g), h = o tanh(c). On chains torch.nn.LSTM; several predecessors:
@@ -85,6 +91,8 @@ class Recurrent : public Module {
   Tensor forward(const Graph& graph, const Tensor& x) const;
 
  private:
+  friend class RecurrentDecoder;  // which steps from token to token
+
   std::int64_t out_;
   std::unique_ptr<RecurrentCell> along_, against_;
 };

@@ -1,12 +1,16 @@
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <variant>
 #include <vector>
 
 #include "bough/nn/graph_transformer.h"
 #include "bough/nn/incremental_decoder.h"
 #include "bough/nn/input_layer.h"
 #include "bough/nn/layers.h"
+#include "bough/nn/recurrent_decoder.h"
+#include "bough/nn/recurrent_stack.h"
 #include "bough/tasks/token_graph.h"
 
 namespace bough {
@@ -15,16 +19,22 @@ namespace bough {
 struct CharacterModelOptions {
   std::int64_t vocabulary = 0;                   ///< number of characters
   nn::GraphTransformerOptions transformer = {};  ///< the layers; for_graph makes what the pattern decides
-  double input_scale = 1;                        ///< embeddings are multiplied by this times the root of the width
-  bool tied = true;                              ///< the output projection is the embedding
+  /// Recurrent layers instead of the transformer; their input has the width dim.
+  std::optional<nn::RecurrentStackOptions> recurrent = {};
+  double input_scale = 1;  ///< embeddings are multiplied by this times the root of the width
+  bool tied = true;        ///< the output projection is the embedding
   /// Between the embeddings and the first layer; its width is that of the layers. Whether these look at relations is
   /// for the transformer to say: ignore_relations = !uses_relations(input.positions).
   nn::InputLayerOptions input = {};
   double output_dropout = 0;  ///< on the rows that the output projection reads; p_c of the paper
+
+  /// Of the layers, whichever they are.
+  std::int64_t dim() const { return recurrent ? recurrent->dim : transformer.layer.dim; }
+  std::int64_t layers() const { return recurrent ? recurrent->layers : transformer.layers; }
 };
 
 /// Predicts the next character at every token: embedding, input layer (positions, dropout, norm), a stack of graph
-/// attention layers, scores of all characters.
+/// attention or recurrent layers, scores of all characters. Recurrent layers start from zeros in each window.
 ///
 ///     const auto pattern = generators().make("bpt", {{"k", 4}});
 ///     const TokenGraph graph(*pattern, 512, 8, 4);  // 8 windows of 512 characters, for 4 layers
@@ -41,7 +51,8 @@ class CharacterModel : public nn::Module {
   /// characters int32 [tokens of the batch], window after window -> scores of what comes next [tokens, vocabulary].
   /// With `memory` the graph is one of SegmentOptions: the memory is read, and replaced by what the next segment reads.
   Tensor forward(const TokenGraph& graph, const Tensor& characters, nn::SegmentMemory* memory = nullptr) const;
-  /// The same after each layer from `first` on, the last one last.
+  /// The same after each layer from `first` on, the last one last. ConfigError for recurrent layers, of which the last
+  /// alone predicts.
   std::vector<Tensor> forward_every_layer(const TokenGraph& graph, const Tensor& characters, std::int64_t first = 0,
                                           nn::SegmentMemory* memory = nullptr) const;
 
@@ -51,7 +62,9 @@ class CharacterModel : public nn::Module {
   Tensor embed_next(const Tensor& characters, std::int64_t begin) const;
   /// What the last layer made of some tokens, normalised -> their scores.
   Tensor scores(const Tensor& states) const;
-  const nn::GraphTransformer& transformer() const { return transformer_; }
+  /// The layers; ConfigError if they are not of that kind.
+  const nn::GraphTransformer& transformer() const;
+  const nn::RecurrentStack& recurrent() const;
   const CharacterModelOptions& options() const { return options_; }
 
  private:
@@ -63,13 +76,14 @@ class CharacterModel : public nn::Module {
   CharacterModelOptions options_;
   nn::Embedding embedding_;
   nn::InputLayer input_;
-  nn::GraphTransformer transformer_;
+  std::unique_ptr<nn::GraphTransformer> transformer_;  ///< this or the next
+  std::unique_ptr<nn::RecurrentStack> recurrent_;
   std::unique_ptr<nn::Linear> output_;
   nn::Dropout output_dropout_;
 };
 
-/// Reads a text character by character and predicts the next one each time: see nn::IncrementalDecoder. The same scores
-/// as the model on the whole window, to rounding.
+/// Reads a text character by character and predicts the next one each time: see nn::IncrementalDecoder and
+/// nn::RecurrentDecoder. The same scores as the model on the whole window, to rounding.
 class CharacterDecoder {
  public:
   /// generator: the pattern the model was trained with, which load_character_model gives beside it; length: the longest
@@ -83,17 +97,30 @@ class CharacterDecoder {
   /// been read.
   Tensor read(std::int32_t character);
 
-  std::int64_t position() const { return decoder_.position(); }  ///< characters read so far
-  std::int64_t length() const { return decoder_.length(); }      ///< the longest text
+  /// Characters read so far.
+  std::int64_t position() const {
+    return std::visit([](const auto& decoder) { return decoder.position(); }, decoder_);
+  }
+  /// The longest text.
+  std::int64_t length() const {
+    return std::visit([](const auto& decoder) { return decoder.length(); }, decoder_);
+  }
   /// Edges that the last character made it follow, in each layer.
-  std::int64_t edges_followed() const { return decoder_.edges_followed(); }
+  std::int64_t edges_followed() const {
+    return std::visit([](const auto& decoder) { return decoder.edges_followed(); }, decoder_);
+  }
   /// Forgets what was read.
-  void restart() { decoder_.restart(); }
+  void restart() {
+    std::visit([](auto& decoder) { decoder.restart(); }, decoder_);
+  }
 
  private:
+  using Decoder = std::variant<nn::IncrementalDecoder, nn::RecurrentDecoder>;
+  static Decoder decoder_of(const CharacterModel& model, AttentionGraph graph);
+
   const CharacterModel* model_;
   Device device_;
-  nn::IncrementalDecoder decoder_;
+  Decoder decoder_;
 };
 
 }  // namespace bough

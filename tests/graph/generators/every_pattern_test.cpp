@@ -22,6 +22,8 @@ std::vector<json> specifications() {
       {{"kind", "bpt"}, {"k", 1}, {"alignment", "slot"}, {"clip_levels", 2}},
       {{"kind", "causal"}, {"of", {{"kind", "expander"}, {"degree", 3}}}},
       {{"kind", "causal"}, {"of", {{"kind", "star"}}}},
+      {{"kind", "chain"}},
+      {{"kind", "chain"}, {"skip", 3}},
       {{"kind", "cross"}},
       {{"kind", "dilated"}, {"width", 3}, {"dilation", 3}},
       {{"kind", "expander"}, {"degree", 4}, {"seed", 3}},

@@ -1,4 +1,4 @@
-// Patterns whose edges follow from the distance alone: full, window, blocks, dilated, logsparse, adaptive_span.
+// Patterns whose edges follow from the distance alone: full, window, blocks, chain, dilated, logsparse, adaptive_span.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -53,6 +53,25 @@ TEST(Blocks, TokensSeeTheirOwnBlock) {
   EXPECT_EQ(test::rows_of(test::build(blocks, 5, false).graph), (Rows{{0, 1}, {0, 1}, {2, 3}, {2, 3}, {4}}));
   EXPECT_EQ(test::rows_of(test::build(blocks, 5, true).graph), (Rows{{0}, {0, 1}, {2}, {2, 3}, {4}}));
   EXPECT_EQ(test::relations_of(test::build(blocks, 5, false), 2), (Names{"self", "right(1)"}));
+}
+
+TEST(Chain, LeadsFromEachTokenToTheNextCausalOrNot) {
+  for (const bool causal : {true, false}) {
+    const AttentionGraph graph = test::build({{"kind", "chain"}}, 4, causal);
+    EXPECT_EQ(test::rows_of(graph.graph), (Rows{{}, {0}, {1}, {2}}));
+    EXPECT_EQ(graph.relations, Names{"left(1)"});
+    EXPECT_EQ(graph.root, -1);
+    EXPECT_EQ(graph.readout, graph.tokens);
+  }
+  EXPECT_EQ(test::build({{"kind", "chain"}}, 1, true).graph.num_edges(), 0);
+}
+
+TEST(Chain, SkipsTokens) {
+  const AttentionGraph graph = test::build({{"kind", "chain"}, {"skip", 2}}, 5, true);
+  EXPECT_EQ(test::rows_of(graph.graph), (Rows{{}, {}, {0}, {1}, {2}}));
+  EXPECT_EQ(test::relations_of(graph, 4), Names{"left(2)"});
+  EXPECT_EQ(test::build({{"kind", "chain"}, {"skip", 9}}, 5, true).graph.num_edges(), 0);
+  EXPECT_THROW(generators().make("chain", {{"skip", 0}}), ConfigError);
 }
 
 TEST(Dilated, SeesEveryDilationthToken) {

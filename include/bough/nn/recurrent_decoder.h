@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "bough/graph/attention_graph.h"
+#include "bough/nn/recurrent_stack.h"
+
+namespace bough::nn {
+
+struct RecurrentLevel;
+
+/// Runs recurrent layers over a causal graph token by token: each token reads the states that its predecessors have
+/// left. The same rows as the model on the whole graph, to rounding. A state is kept until the last token that reads it
+/// has been read: along a chain, one a layer.
+class RecurrentDecoder {
+ public:
+  /// The graph is that of the longest sequence: causal, and one that check_recurrent_graph takes; ConfigError
+  /// otherwise, and for a bidirectional model, which reads the sequence from its end too. GraphError as
+  /// graph.validate() and as Recurrent::forward. The model must outlive the decoder. O(nodes + edges).
+  RecurrentDecoder(const RecurrentStack& model, AttentionGraph graph);
+
+  /// The input of the next token [1, in] -> what the last layer makes of it [1, dim], without gradient and without
+  /// dropout. IndexError once length() tokens have been read, ShapeError for another shape.
+  Tensor read(const Tensor& token);
+
+  std::int64_t position() const { return position_; }          ///< tokens read so far
+  std::int64_t length() const { return graph_.num_tokens(); }  ///< tokens that can be read
+  /// Edges that the last token made it follow, in each layer.
+  std::int64_t edges_followed() const { return edges_followed_; }
+  /// Forgets everything.
+  void restart();
+
+ private:
+  /// By token; undefined once no later token reads it.
+  struct Kept {
+    std::vector<RecurrentState> states;
+    std::vector<Tensor> passed;  ///< what a token adds to the input of its successor
+  };
+
+  std::span<const std::int32_t> predecessors(std::int64_t token) const;
+  /// A level of the next token alone, in which each token before it is a level.
+  RecurrentLevel next_level() const;
+  void forget_what_is_read_no_more();
+
+  const RecurrentStack* model_;
+  AttentionGraph graph_;
+  std::vector<std::int64_t> kept_until_;  ///< by token: the last one that reads it, or the one after it
+  std::vector<Kept> kept_;                ///< by layer
+  std::int64_t position_ = 0;
+  std::int64_t edges_followed_ = 0;
+};
+
+}  // namespace bough::nn
