@@ -11,8 +11,10 @@ namespace bough {
 namespace {
 
 /// A bucket has at least so many batches, so that few of them are smaller than the others and shuffling it mixes many
-/// texts; and there are at most so many buckets.
-constexpr std::int64_t batches_of_a_bucket = 8, most_buckets = 64;
+/// texts.
+constexpr std::int64_t batches_of_a_bucket = 8;
+/// Random streams of an epoch, less one.
+constexpr std::int64_t most_buckets = 1024;
 
 std::vector<std::int32_t> by_length(const std::vector<std::int64_t>& lengths) {
   std::vector<std::int32_t> order(lengths.size());
@@ -40,7 +42,8 @@ BatchOrder::BatchOrder(std::vector<std::int64_t> lengths, BatchOrderOptions opti
   const auto texts = std::ssize(lengths);
   const std::int64_t batches = options.texts_per_batch ? divided(texts, *options.texts_per_batch)
                                                        : divided(all_tokens, options.tokens_per_batch);
-  const std::int64_t buckets = std::clamp<std::int64_t>(batches / batches_of_a_bucket, 1, most_buckets);
+  const std::int64_t buckets =
+      std::clamp<std::int64_t>(batches / batches_of_a_bucket, 1, std::min(most_buckets, options.length_buckets));
 
   const std::vector<std::int32_t> order = by_length(lengths);
   std::size_t begin = 0;
