@@ -89,6 +89,7 @@
 #include "bough/tasks/character_vocabulary.h"
 #include "bough/tasks/corpus.h"
 #include "bough/tasks/generate.h"
+#include "bough/tasks/predict.h"
 #include "bough/tasks/run_experiment.h"
 #include "bough/tasks/token_graph.h"
 #include "bough/tasks/vocabulary.h"

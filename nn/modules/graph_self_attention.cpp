@@ -137,10 +137,8 @@ Tensor GraphSelfAttention::attended(std::span<const Graph> graphs, Tensor querie
   const std::int64_t head_dim = options_.dim / options_.heads;
   const Shape joined = queries.shape();
   for (Tensor* x : {&queries, &keys, &values}) *x = x->reshape({x->size(0), x->size(1) / head_dim, head_dim});
-  const std::int64_t scaled_by = options_.scale == GraphSelfAttentionOptions::Scale::dim ? options_.dim : head_dim;
-  const auto attend = [joined, scale = 1 / std::sqrt(static_cast<double>(scaled_by)),
-                       dropout = is_training() ? options_.dropout : 0](std::span<const Graph> over,
-                                                                       const std::vector<Tensor>& in) {
+  const auto attend = [joined, scale = score_scale(), dropout = is_training() ? options_.dropout : 0](
+                          std::span<const Graph> over, const std::vector<Tensor>& in) {
     return graph_attention(over, in[0], in[1], in[2],
                            {.relation_keys = in[3], .edge_weights = in[4], .scale = scale, .dropout = dropout})
         .reshape(joined);
@@ -151,6 +149,32 @@ Tensor GraphSelfAttention::attended(std::span<const Graph> graphs, Tensor querie
   return recompute_value([attend, over = std::vector<Graph>(graphs.begin(), graphs.end())](
                              const std::vector<Tensor>& in) { return attend(over, in); },
                          inputs);
+}
+
+std::vector<Tensor> GraphSelfAttention::weights(std::span<const Graph> graphs, const Tensor& nodes,
+                                                const AttentionRows& rows) const {
+  require_relations(graphs);
+  const NoGrad no_grad;
+  const std::int64_t head_dim = options_.dim / options_.heads, of_group = options_.heads / std::ssize(graphs);
+  const auto heads_of = [&](const Linear& projection, const Tensor& picked) {
+    const Tensor projected = project({projection.part()}, nodes, picked)[0];
+    return projected.reshape({projected.size(0), options_.heads, head_dim});
+  };
+  const Tensor queries = heads_of(query, rows.destinations), keys = heads_of(key, rows.sources);
+  const Tensor reached = edge_weights(rows.distances);
+  std::vector<Tensor> result;
+  for (const Graph& graph : graphs) {
+    const std::int64_t begin = std::ssize(result) * of_group, end = begin + of_group;
+    result.push_back(
+        attention_weights(graph, slice(queries, 1, begin, end), slice(keys, 1, begin, end),
+                          {.relation_keys = relation_keys, .edge_weights = reached, .scale = score_scale()}));
+  }
+  return result;
+}
+
+double GraphSelfAttention::score_scale() const {
+  const bool by_dim = options_.scale == GraphSelfAttentionOptions::Scale::dim;
+  return 1 / std::sqrt(static_cast<double>(by_dim ? options_.dim : options_.dim / options_.heads));
 }
 
 void GraphSelfAttention::require_relations(std::span<const Graph> graphs) const {

@@ -50,6 +50,10 @@ Tensor run(const GraphTransformerLayer& layer, ActivationPolicy policy, const Pa
       {inputs...});
 }
 
+AttentionRows rows_of(const LayerStep& step) {
+  return {.sources = step.source_rows, .destinations = step.updated_rows, .distances = step.distances};
+}
+
 constexpr const char* options_for_graph = "options for a graph";
 
 void take_relations(std::int64_t num_relations, GraphTransformerLayerOptions& layer) {
@@ -125,11 +129,16 @@ Tensor GraphTransformerLayer::forward(const Graph& graph, const Tensor& h, Activ
 
 Tensor GraphTransformerLayer::forward(const LayerStep& step, Tensor live, const Tensor& outside,
                                       ActivationPolicy policy) const {
-  const AttentionRows rows{.sources = step.source_rows, .destinations = step.updated_rows, .distances = step.distances};
+  const AttentionRows rows = rows_of(step);
   const bool reads_more = outside.defined() && outside.size(0) > 0;
   if (!step.next_rows.defined() && !reads_more) return update(step.graphs, std::move(live), rows, policy);
   const Tensor updated = update(step.graphs, reads_more ? concatenate({outside, live}, 0) : live, rows, policy);
   return step.next_rows.defined() ? gather_rows(concatenate({updated, live}, 0), step.next_rows) : updated;
+}
+
+std::vector<Tensor> GraphTransformerLayer::attention_weights(const LayerStep& step, const Tensor& live) const {
+  const NoGrad no_grad;
+  return attention.weights(step.graphs, pre_norm_ ? attention_norm.forward(live) : live, rows_of(step));
 }
 
 Tensor GraphTransformerLayer::update(std::span<const Graph> graphs, Tensor nodes, const AttentionRows& rows,
@@ -223,6 +232,9 @@ Tensor GraphTransformer::forward(const LayerSchedule& schedule, const Tensor& to
           gather_rows(outside.defined() ? concatenate({outside, live}, 0) : live, schedule.remembered_rows).detach());
     }
     for (std::size_t stage = 0; stage < schedule.layers[i].size(); ++stage) {
+      if (options.before_step) {
+        options.before_step(static_cast<std::int64_t>(i), static_cast<std::int64_t>(stage), live);
+      }
       live = run(layer(static_cast<std::int64_t>(i), static_cast<std::int64_t>(stage)),
                  activation_policy(options_, schedule.layers[i][stage].graphs.front().num_dst(), schedule.num_tokens),
                  schedule.layers[i][stage], std::move(live), outside);

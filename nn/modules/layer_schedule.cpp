@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <numeric>
+#include <utility>
 
 #include "bough/core/errors.h"
 
@@ -136,6 +137,8 @@ class BackwardWalk {
       step.distances = edge_distances(step.graphs.front(), pick_ranges(graph_.covers, live),
                                       pick_ranges(graph_.covers, destinations));
     }
+    step.source_nodes = nodes;
+    step.updated_nodes = std::move(destinations);
     return step;
   }
 

@@ -7,12 +7,11 @@
 #include <nlohmann/json.hpp>
 
 #include "bough/core/errors.h"
-#include "bough/core/json.h"
 #include "bough/core/random.h"
 #include "bough/nn/checkpoint.h"
+#include "tasks/checkpoint_notes.h"
 #include "tasks/language_model/char_lm.h"
 #include "tasks/language_model/tokenized_corpus.h"
-#include "tasks/recorded_plugins.h"
 
 namespace bough {
 namespace {
@@ -42,20 +41,11 @@ Settings task_of(const nlohmann::json& config) {
 }  // namespace
 
 TrainedCharacterModel load_character_model(const std::string& path, Device device) {
-  const std::map<std::string, std::string> notes = nn::load_tensors(path).metadata;
-  const auto note = [&](const char* name) -> const std::string& {
-    const auto found = notes.find(name);
-    if (found != notes.end()) return found->second;
-    throw IoError("generate",
-                  fmt::format("'{}' is no checkpoint of a character language model: it has no {}", path, name));
-  };
-  const nlohmann::json config = parse_json(note("config"), path);
+  const tasks::CheckpointNotes notes(path, "a character language model");
+  const nlohmann::json& config = notes.config();
+  const std::string& vocabulary = notes.at(vocabulary_note);
   const Settings task = task_of(config);
-  // Checkpoints of earlier versions do not say which plug-ins they need.
-  if (const auto plugins = notes.find(tasks::plugins_note); plugins != notes.end()) {
-    tasks::load_recorded_plugins(config.at("graph"), parse_json(plugins->second, path));
-  }
-  TrainedCharacterModel trained{.vocabulary = read_vocabulary(task, note(vocabulary_note)),
+  TrainedCharacterModel trained{.vocabulary = read_vocabulary(task, vocabulary),
                                 .generator = generators().make(config.at("graph")),
                                 .length = task.integer("length"),
                                 .model = nullptr};

@@ -257,13 +257,15 @@ TextEncoder::TextEncoder(const Settings& task, const WordTable& words)
 
 std::vector<std::int32_t> TextEncoder::encode(std::string_view text) const {
   std::vector<std::int32_t> numbers;
-  Tokenizer({.lower_case = lower_case_}).tokenize(text, [&](std::string_view word) {
-    numbers.push_back(words_->find(word));
-  });
+  for_each_word(text, [&](std::string_view word) { numbers.push_back(words_->find(word)); });
   if (numbers.empty()) numbers.push_back(WordTable::unknown);
   if (max_length_ && std::cmp_greater(numbers.size(), *max_length_))
     numbers.resize(static_cast<std::size_t>(*max_length_));
   return numbers;
+}
+
+void TextEncoder::for_each_word(std::string_view text, FunctionRef<void(std::string_view)> on_word) const {
+  Tokenizer({.lower_case = lower_case_}).tokenize(text, on_word);
 }
 
 }  // namespace bough

@@ -2,9 +2,11 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "bough/core/config.h"
+#include "bough/core/parallel.h"
 #include "bough/core/tensor.h"
 #include "tasks/data/labelled_text.h"
 #include "tasks/texts/encoded_texts.h"
@@ -46,6 +48,9 @@ class TextEncoder {
   TextEncoder(const Settings& task, const WordTable& words);
   /// At most max_length numbers.
   std::vector<std::int32_t> encode(std::string_view text) const;
+  /// Calls on_word with each word of a text as it is looked up, those after max_length too.
+  void for_each_word(std::string_view text, FunctionRef<void(std::string_view)> on_word) const;
+  std::optional<std::int64_t> max_length() const { return max_length_; }
 
  private:
   const WordTable* words_;

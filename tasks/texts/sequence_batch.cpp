@@ -96,7 +96,7 @@ SequenceBatch SequenceBatcher::make(const std::vector<std::span<const std::int32
   }
   AttentionGraph graph = build_batch(*generator_, lengths, false);
   if (options_.cross) graph = with_cross_stage(std::move(graph));
-  const ReadoutNodes readout = readout_nodes(graph, options_.readout);
+  ReadoutNodes readout = readout_nodes(graph, options_.readout);
 
   SequenceBatch batch{.maximum = options_.readout == SequenceReadout::maximum,
                       .has_placeholders = placeholders > 0,
@@ -114,6 +114,7 @@ SequenceBatch SequenceBatcher::make(const std::vector<std::span<const std::int32
     batch.readout_offsets = as_vector(readout.offsets, options_.device);
   }
   if (keep_graph || options_.recurrent) batch.graph = std::move(graph);
+  if (keep_graph) batch.readout_nodes = std::move(readout.nodes);
   return batch;
 }
 

@@ -26,14 +26,15 @@ SequenceReadout parse_sequence_readout(const std::string& name);
 
 /// Sequences side by side, prepared for a model: one disjoint graph, and what each of its nodes starts from.
 struct SequenceBatch {
-  AttentionGraph graph = {};        ///< kept only for recurrent layers, and if asked for
-  nn::LayerSchedule schedule = {};  ///< of the layers, with the read-out nodes of all sequences, in order
-  Tensor readout_rows = {};         ///< int32, for recurrent layers, which compute all nodes
-  Tensor words = {};                ///< int32 [tokens]
-  Tensor positions = {};            ///< int32 [tokens], of each token in its sequence
-  Tensor readout_offsets = {};      ///< int64 [sequences + 1]; undefined where each sequence has one node
-  bool maximum = false;             ///< of the read-out nodes, instead of their mean
-  bool has_placeholders = false;    ///< some words are WordTable::placeholder
+  AttentionGraph graph = {};                     ///< kept only for recurrent layers, and if asked for
+  std::vector<std::int32_t> readout_nodes = {};  ///< of all sequences, in order; kept only if asked for
+  nn::LayerSchedule schedule = {};               ///< of the layers, with the read-out nodes of all sequences, in order
+  Tensor readout_rows = {};                      ///< int32, for recurrent layers, which compute all nodes
+  Tensor words = {};                             ///< int32 [tokens]
+  Tensor positions = {};                         ///< int32 [tokens], of each token in its sequence
+  Tensor readout_offsets = {};                   ///< int64 [sequences + 1]; undefined where each sequence has one node
+  bool maximum = false;                          ///< of the read-out nodes, instead of their mean
+  bool has_placeholders = false;                 ///< some words are WordTable::placeholder
   std::int64_t num_sequences = 0;
 };
 

@@ -186,6 +186,27 @@ TEST_F(PluginRun, GenerateLoadsItAgainOrSaysWhichLibraryIsMissing) {
   EXPECT_EQ(generate({"--plugin", moved}).exit_code, 0) << generate({"--plugin", moved}).errors;
 }
 
+TEST_F(PluginRun, PredictLoadsItAgainOrSaysWhichLibraryIsMissing) {
+  write_file(folder.file("texts.tsv"), "neg\ta bad film\npos\tgood film\nneg\tbad\npos\tit was good\n");
+  json experiment = json::parse(R"({
+    "name": "texts", "graph": "every_second",
+    "task": {"kind": "text_classification", "format": "tsv", "degree_length": 4, "min_count": 1},
+    "model": {"layers": 1, "dim": 8, "heads": 2, "ffn": 8}, "train": {"steps": 1, "warmup": 1}})");
+  for (const char* split : {"train", "valid", "test"}) experiment["task"][split] = folder.file("texts.tsv");
+  const ProgramResult trained =
+      run_bough({"run", experiment.dump(), "--out", folder.file("texts"), "--plugin", library});
+  ASSERT_EQ(trained.exit_code, 0) << trained.errors;
+  const auto predict = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {"predict", folder.file("texts/runs/every_second")});
+    return run_bough(arguments, {.input_file = folder.file("texts.tsv")});
+  };
+  EXPECT_EQ(predict({}).exit_code, 0) << predict({}).errors;
+  move_library();
+  EXPECT_EQ(predict({}).exit_code, 2);
+  EXPECT_THAT(predict({}).errors, HasSubstr("libmoving.so', which is not there"));
+  EXPECT_EQ(predict({"--plugin", moved}).exit_code, 0) << predict({"--plugin", moved}).errors;
+}
+
 TEST_F(PluginRun, ResumingLoadsItAgainOrSaysWhichLibraryIsMissing) {
   EXPECT_EQ(resume().exit_code, 0) << resume().errors;
   move_library();

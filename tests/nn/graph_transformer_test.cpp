@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "bough/autograd/autograd.h"
@@ -13,6 +14,7 @@
 #include "bough/nn/optimizer.h"
 #include "bough/ops/arithmetic.h"
 #include "bough/ops/arrange.h"
+#include "bough/ops/gspmm.h"
 #include "bough/ops/matmul.h"
 #include "bough/ops/reduce.h"
 #include "bough/ops/rows.h"
@@ -57,6 +59,69 @@ TEST(GraphSelfAttention, ScalesByTheHeadOrByTheModel) {
   };
   using Scale = GraphSelfAttentionOptions::Scale;
   test::expect_close(run(Scale::dim, 2), run(Scale::head_dim, 1));
+}
+
+/// Head groups have edges of their own, and the learned reach changes weights: what forward does follows from them.
+TEST(GraphSelfAttention, ShowsTheWeightsWithWhichItAttends) {
+  for (const nlohmann::json& pattern :
+       {nlohmann::json({{"kind", "bpt"}, {"k", 2}}),
+        nlohmann::json({{"kind", "sparse_strided"}, {"stride", 3}, {"split_heads", true}})}) {
+    manual_seed(1);
+    const AttentionGraph graph = generators().make(pattern)->build({.length = 11, .causal = true});
+    GraphSelfAttention attention({.dim = 16, .heads = 4, .num_relations = graph.num_relations()});
+    const Tensor h = random_tensor({graph.graph.num_nodes(), 16}, DType::float32, 5);
+    const std::vector<Graph> graphs = graph.head_groups.empty() ? std::vector{graph.graph} : graph.head_groups;
+    const std::vector<Tensor> weights = attention.weights(graphs, h);
+    ASSERT_EQ(weights.size(), graphs.size());
+    const NoGrad no_grad;
+    const Tensor values = attention.value.forward(h).reshape({h.size(0), 4, 4});
+    std::vector<Tensor> heads;
+    for (std::size_t g = 0; g < graphs.size(); ++g) {
+      const std::int64_t of_group = weights[g].size(1), begin = static_cast<std::int64_t>(g) * of_group;
+      const Tensor per_edge = weights[g].reshape({graphs[g].num_edges(), of_group, 1});
+      heads.push_back(
+          gspmm(graphs[g], BinaryOp::mul, ReduceOp::sum, slice(values, 1, begin, begin + of_group), per_edge));
+    }
+    const Tensor joined = concatenate(heads, 1).reshape({h.size(0), 16});
+    test::expect_close(attention.forward(graphs, h, AttentionRows{}), attention.output.forward(joined));
+  }
+}
+
+TEST(GraphTransformer, StepsNameTheNodesWhoseWeightsTheyShow) {
+  manual_seed(1);
+  const AttentionGraph graph = bpt(11, false);
+  const GraphTransformer model(
+      GraphTransformerOptions::for_graph(graph, {.layers = 2, .layer = {.dim = 8, .heads = 2, .pre_norm = true}}));
+  const LayerSchedule schedule = make_layer_schedule(graph, {.layers = 2, .readout = graph.readout});
+  std::vector<Tensor> first;
+  std::int64_t last = -1;
+  const Tensor tokens = random_tensor({11, 8}, DType::float32, 5);
+  const NoGrad no_grad;
+  model.forward(schedule, tokens, {.before_step = [&](std::int64_t layer, std::int64_t stage, const Tensor& live) {
+                  EXPECT_EQ(layer, ++last);
+                  EXPECT_EQ(stage, 0);
+                  if (layer == 0) first = model.layer(0).attention_weights(schedule.layers[0][0], live);
+                }});
+  EXPECT_EQ(last, 1);
+  // The same on the whole graph, whose other nodes start from zeros.
+  ASSERT_EQ(graph.tokens.back(), 10) << "tokens come first";
+  const Tensor all = concatenate({tokens, zeros({graph.graph.num_nodes() - 11, 8})}, 0);
+  const std::vector<float> expected =
+      model.layer(0)
+          .attention.weights(std::span(&graph.graph, 1), model.layer(0).attention_norm.forward(all))[0]
+          .to_vector<float>();
+  const CooView edges = graph.graph.coo();
+  std::map<std::pair<int, int>, std::size_t> place;
+  for (std::size_t e = 0; e < edges.src.size(); ++e) place[{edges.src[e], edges.dst[e]}] = e;
+  const LayerStep& step = schedule.layers[0][0];
+  const CooView seen = step.graphs[0].coo();
+  const std::vector<float> weights = first[0].to_vector<float>();
+  EXPECT_LT(step.updated_nodes.size(), graph.graph.num_nodes()) << "the root needs no level above it";
+  for (std::size_t e = 0; e < seen.src.size(); ++e) {
+    const std::size_t same = place.at({step.source_nodes.span()[static_cast<std::size_t>(seen.src[e])],
+                                       step.updated_nodes.span()[static_cast<std::size_t>(seen.dst[e])]});
+    for (std::size_t head = 0; head < 2; ++head) EXPECT_NEAR(weights[2 * e + head], expected[2 * same + head], 1e-5);
+  }
 }
 
 TEST(GraphSelfAttention, ALargerRelationTableServesShorterSequences) {

@@ -222,6 +222,28 @@ void add_graph_command(Commands& commands) {
   add_plugin_option(command, given->plugins);
 }
 
+void add_predict_command(Commands& commands) {
+  const auto given = std::make_shared<PredictCommand>();
+  CLI::App& command =
+      commands.add("predict", "Say of which class new texts are, with a model that bough run has trained",
+                   [given] { run_predict(*given); });
+  command
+      .add_option("run", given->run,
+                  "The folder of a run (DIR/runs/NAME), or a checkpoint; the folder of an experiment lists its runs")
+      ->type_name("DIR")
+      ->required();
+  command
+      .add_option("file", given->file,
+                  "One text a line, plain or .gz; for nli two sentences with a tab between them; default: stdin")
+      ->type_name("FILE");
+  command.add_flag("--last", given->last,
+                   "The parameters after the last step, not those that were best on validation data");
+  command.add_option("--html", given->html, "Write a page that shows what the model looks at in each text")
+      ->type_name("FILE");
+  add_device_option(command, given->device);
+  add_plugin_option(command, given->plugins);
+}
+
 void add_report_command(Commands& commands) {
   const auto given = std::make_shared<ReportCommand>();
   CLI::App& command = commands.add("report", "Table, plots and one HTML page from the results of bough run",
@@ -317,6 +339,7 @@ struct Program {
     add_generators_command(commands);
     add_graph_command(commands);
     add_man_command(commands);
+    add_predict_command(commands);
     add_report_command(commands);
     add_run_command(commands);
     add_run_worker_command(commands);

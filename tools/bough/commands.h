@@ -75,6 +75,16 @@ struct GraphCommand {
 };
 void run_graph(const GraphCommand& command);
 
+struct PredictCommand {
+  std::string run;
+  std::string file;  ///< empty: stdin
+  bool last = false;
+  std::string html;
+  std::vector<std::string> plugins;
+  std::string device = "cpu";
+};
+void run_predict(const PredictCommand& command);
+
 struct ReportCommand {
   std::string folder;
   std::optional<std::string> note;

@@ -65,6 +65,10 @@ class GraphSelfAttention : public Module {
   Tensor attend(std::span<const Graph> graphs, Tensor queries, Tensor keys, Tensor values,
                 const Tensor& distances = {}) const;
 
+  /// The weights with which forward attends, for looking at: for each graph [E, heads of its group] in edge order,
+  /// without dropout and without gradient.
+  std::vector<Tensor> weights(std::span<const Graph> graphs, const Tensor& nodes, const AttentionRows& rows = {}) const;
+
   /// How far each head reaches now: z in (0, max_span). ConfigError without a soft span.
   std::vector<double> spans() const;
   /// The mean of z over the heads, with gradient: what to add to the loss, times a small factor. ConfigError without a
@@ -83,6 +87,8 @@ class GraphSelfAttention : public Module {
   /// Heads of the queries [num_dst, heads * head_dim], joined again but not projected.
   Tensor attended(std::span<const Graph> graphs, Tensor queries, Tensor keys, Tensor values, const Tensor& distances,
                   ActivationPolicy policy = ActivationPolicy::save_all) const;
+  /// What queries times keys are multiplied by.
+  double score_scale() const;
   void require_relations(std::span<const Graph> graphs) const;
   /// How many heads forward should compute together.
   std::int64_t heads_at_once(std::span<const Graph> graphs, const Tensor& nodes) const;

@@ -51,6 +51,8 @@ class GraphTransformerLayer : public Module {
   /// One step: live rows before -> live rows after. `outside` are rows that are read in front of those live.
   Tensor forward(const LayerStep& step, Tensor live, const Tensor& outside = {},
                  ActivationPolicy policy = ActivationPolicy::save_all) const;
+  /// The weights with which a step attends, as GraphSelfAttention::weights gives them; `live` as forward takes it.
+  std::vector<Tensor> attention_weights(const LayerStep& step, const Tensor& live) const;
   /// The layer around any way of attending: attend gets what is read as the attention sees it and gives a row for each
   /// of `rows` among them: those to update, an index tensor, undefined = all.
   Tensor forward_around(Tensor read, const Tensor& rows, FunctionRef<Tensor(const Tensor&)> attend,
@@ -106,6 +108,9 @@ struct ForwardOptions {
   SegmentMemory* memory = nullptr;
   /// Called with the read-out rows after each layer but the last, before any last normalisation.
   std::function<void(std::int64_t layer, const Tensor& readout)> after_layer = {};
+  /// Called with the rows that are live before each step: what GraphTransformerLayer::attention_weights takes, of a
+  /// graph that reads nothing from outside.
+  std::function<void(std::int64_t layer, std::int64_t stage, const Tensor& live)> before_step = {};
 };
 
 /// A stack of layers over one graph; with pre_norm a last normalisation follows.
