@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
+#include <set>
 
 #include "bough/core/json.h"
 #include "tasks/language_model/char_lm.h"
@@ -131,6 +133,60 @@ TEST(PaperExperiments, OfAttentionDegreesHaveTheirGraphsAndPositions) {
     }
     EXPECT_EQ(kinds, (std::map<std::string, int>{{"bpt", 8}, {"sparse_fixed", 1}, {"window", 5}}));
   }
+}
+
+/// p_i, p_h, p_a, p_c.
+std::vector<double> dropouts(const Settings& model) {
+  return {model.number("input_dropout"), model.number("dropout"), model.number("attention_dropout"),
+          model.number("output_dropout")};
+}
+
+TEST(PaperExperiments, OfClassificationHaveTheAuthorsModelAndTraining) {
+  for (const std::string name : {"sst5", "sst5_k", "imdb", "imdb_k"}) {
+    const bool sst = name.starts_with("sst5");
+    for (const PlannedRun& run : shipped(name).runs) {
+      SCOPED_TRACE(name + " " + run.name);
+      const Settings &model = run.checked.model, &train = run.checked.train;
+      EXPECT_EQ(model.integer("layers"), sst ? 4 : 5);
+      EXPECT_EQ(model.integer("dim"), 300);
+      EXPECT_EQ(model.integer("ffn"), 600);
+      EXPECT_EQ(model.integer("heads"), 6);
+      EXPECT_EQ(model.string("norm"), "post");
+      EXPECT_TRUE(model.boolean("input_norm"));
+      EXPECT_TRUE(model.boolean("freeze_embeddings"));
+      EXPECT_EQ(dropouts(model), sst ? (std::vector{0.4, 0.1, 0.3, 0.4}) : (std::vector{0.5, 0.1, 0.3, 0.5}));
+      EXPECT_EQ(train.integer("texts_per_batch"), sst ? 1024 : 32);
+      EXPECT_EQ(train.number("epochs"), sst ? 40 : 60);
+      EXPECT_EQ(train.number("learning_rate"), sst ? 2.5e-4 : 1e-4);
+      EXPECT_EQ(train.string("schedule"), sst ? "exponential" : "constant");
+      if (sst) {
+        EXPECT_NEAR(train.number("final_fraction"), std::pow(0.98, 40), 1e-4) << "a factor of 0.98 an epoch";
+      }
+      EXPECT_EQ(train.number("weight_decay"), sst ? 5e-5 : 0);
+      EXPECT_EQ(train.string("best_by"), "loss");
+      EXPECT_EQ(run.checked.graph["alignment"], "slot");
+      EXPECT_EQ(run.checked.graph["clip_levels"], sst ? 2 : 5);
+    }
+  }
+  const auto ks = [](const std::string& name) {
+    std::set<std::int64_t> found;
+    for (const PlannedRun& run : shipped(name).runs) found.insert(run.checked.graph["k"].get<std::int64_t>());
+    return found;
+  };
+  EXPECT_EQ(ks("sst5"), (std::set<std::int64_t>{2}));
+  EXPECT_EQ(ks("imdb"), (std::set<std::int64_t>{4}));
+  EXPECT_EQ(ks("sst5_k"), (std::set<std::int64_t>{1, 2, 4, 8, 16}));
+  EXPECT_EQ(ks("imdb_k"), (std::set<std::int64_t>{1, 2, 4, 8, 16, 32, 64}));
+  EXPECT_EQ(shipped("sst5_k").runs.front().checked.task.integer("shifts"), 7);
+}
+
+TEST(PaperExperiments, OfInferenceHaveThreeLayersOverEachSentenceAndThreeAcross) {
+  const PlannedRun run = shipped("snli").runs.front();
+  EXPECT_EQ(run.checked.model.integer("layers"), 3);
+  EXPECT_TRUE(run.checked.model.boolean("cross"));
+  EXPECT_EQ(run.checked.graph, json({{"kind", "bpt"}, {"k", 4}, {"alignment", "slot"}, {"clip_levels", 2}}));
+  EXPECT_EQ(run.checked.train.integer("texts_per_batch"), 128);
+  EXPECT_EQ(run.checked.train.number("learning_rate"), 2.5e-4);
 }
 
 }  // namespace
