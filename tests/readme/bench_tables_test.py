@@ -53,6 +53,20 @@ class AblationTable(unittest.TestCase):
         self.assertTrue(lines[3].startswith("| folding |") and lines[3].endswith("| 1.00 / – |"))
 
 
+class TrainingTable(unittest.TestCase):
+    def test_it_has_a_row_for_each_model_and_a_column_for_each_peer(self):
+        def trained(case, peer, ours, theirs):
+            return {"case": case, "peer": peer, "documents_per_second": ours, "peer_documents_per_second": theirs,
+                    "ratio": ours / theirs}
+
+        text = readme_table.training_table({"machine": "a machine", "results": [
+            trained("small", "DGL 2.1", 120, 10), trained("small", "another", 120, 40), trained("large", "DGL 2.1", 36, 8)]})
+        lines = text.splitlines()
+        self.assertEqual(lines[0], "| model | bough, documents/s | DGL 2.1 | another |")
+        self.assertEqual(lines[2:4], ["| small | 120 | 12 | 3 |", "| large | 36 | 4.5 | – |"])
+        self.assertIn("Measured on a machine.", text)
+
+
 class Record(unittest.TestCase):
     def recorded(self, *runs):
         with tempfile.TemporaryDirectory() as folder, mock.patch.object(measured, "RESULTS", pathlib.Path(folder)):

@@ -4,7 +4,8 @@
     tools/bench/readme_table.py             # writes each table between the two marks in its README
     tools/bench/readme_table.py --check     # changes nothing; fails if a README says anything else
 
-The scripts that measure, tools/bench/peers/attention.py --record and tools/bench/attention_ablation.py, write them too.
+The scripts that measure write them too: attention.py and text_classification.py of tools/bench/peers with --record, and
+tools/bench/attention_ablation.py.
 """
 import argparse
 import json
@@ -85,9 +86,26 @@ def ablation_table(recorded):
     return table_of(["refinement", *PATTERNS.values()], lines) + f"\n\nMeasured on {recorded['machine']}.\n"
 
 
+def training_table(recorded):
+    """Documents a second of bough, and how many times as many they are as a peer's."""
+    rows = {(row["case"], row["peer"]): row for row in recorded["results"]}
+    cases, peers = (list(dict.fromkeys(column)) for column in zip(*rows))
+
+    def ours(case):
+        return short(statistics.median(row["documents_per_second"] for row in rows.values() if row["case"] == case))
+
+    def theirs(case, peer):
+        row = rows.get((case, peer))
+        return NOTHING if row is None else short(row["ratio"])
+
+    lines = [[case, ours(case), *(theirs(case, peer) for peer in peers)] for case in cases]
+    return table_of(["model", "bough, documents/s", *peers], lines) + f"\n\nMeasured on {recorded['machine']}.\n"
+
+
 TABLES = [
     (ROOT / "README.md", "attention", peers_table),
     (ROOT / "kernels" / "attention" / "README.md", "attention_ablation", ablation_table),
+    (ROOT / "tools" / "bench" / "README.md", "text_classification", training_table),
 ]
 
 
@@ -99,7 +117,9 @@ def with_tables():
         _, end, after = rest.partition(END)
         if not begin or not end:
             sys.exit(f"{readme} has no table between '{BEGIN}' and '{END}'")
-        yield readme, text, before + begin + make(json.loads((RESULTS / f"{results}.json").read_text())) + end + after
+        path = RESULTS / f"{results}.json"
+        table = make(json.loads(path.read_text())) if path.exists() else ""  # until it has been measured
+        yield readme, text, before + begin + table + end + after
 
 
 def write_all():
