@@ -29,6 +29,7 @@ std::array<std::string_view, count> fields_of(std::string_view line, const char*
   std::array<std::string_view, count> fields;
   for (std::size_t i = 0; i + 1 < count; ++i) {
     const std::size_t tab = line.find('\t');
+    if (tab == std::string_view::npos && line.empty() && i == 0) malformed("the line is empty");
     if (tab == std::string_view::npos) {
       malformed(fmt::format("the line has {} field{}, {} are wanted, with tabs between them: {}", i + 1,
                             i == 0 ? "" : "s", count, names));
@@ -40,10 +41,22 @@ std::array<std::string_view, count> fields_of(std::string_view line, const char*
   return fields;
 }
 
+std::string_view without_blanks(std::string_view text) {
+  const std::size_t begin = text.find_first_not_of(' ');
+  return begin == std::string_view::npos ? "" : text.substr(begin, text.find_last_not_of(' ') + 1 - begin);
+}
+
+/// Names in a sentence, the first ones of many.
+std::string some_of(const std::vector<std::string>& names) {
+  constexpr std::size_t most = 10;
+  if (names.size() <= most) return fmt::format("{}", fmt::join(names, ", "));
+  return fmt::format("{} and {} more", fmt::join(names.begin(), names.begin() + most, ", "), names.size() - most);
+}
+
 std::int32_t place_of(const std::vector<std::string>& labels, std::string_view label) {
   const auto found = std::ranges::find(labels, label);
   if (found == labels.end()) {
-    malformed(fmt::format("the label is '{}', not one of {}", label.substr(0, 40), fmt::join(labels, ", ")));
+    malformed(fmt::format("the label is '{}', not one of {}", label.substr(0, 40), some_of(labels)));
   }
   return static_cast<std::int32_t>(found - labels.begin());
 }
@@ -84,9 +97,10 @@ class LineParser {
       }
       case TextFormat::tsv: {
         const auto fields = fields_of<2>(line, "label, text");
-        if (fields[0].empty()) malformed("the label is empty");
+        const std::string_view label = without_blanks(fields[0]);
+        if (label.empty()) malformed("the label is empty");
         require_text(fields[1]);  // before its label counts as a class
-        return add(std::string(fields[1]), "", tsv_label(fields[0]));
+        return add(std::string(fields[1]), "", tsv_label(label));
       }
       case TextFormat::snli_tsv: {
         const auto fields = fields_of<3>(line, "label, premise, hypothesis");

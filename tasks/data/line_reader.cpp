@@ -81,6 +81,8 @@ bool LineReader::next(std::string_view& line) {
     if (length > 0 && data[length - 1] == '\r') --length;
     ++number_;
     line = {data, length};
+    constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+    if (number_ == 1 && line.starts_with(byte_order_mark)) line.remove_prefix(byte_order_mark.size());
     return true;
   }
 }

@@ -17,7 +17,8 @@ class LineReader {
   LineReader(const LineReader&) = delete;
   LineReader& operator=(const LineReader&) = delete;
 
-  /// The next line without its end ("\n" or "\r\n"); false after the last. The view holds until the next call. IoError
+  /// The next line without its end ("\n" or "\r\n") and, in front of the first, without the mark
+  /// that tells UTF-8; false after the last. The view holds until the next call. IoError
   /// for a damaged file and for a line of more than a gigabyte.
   bool next(std::string_view& line);
   /// Of the line that next() gave last, from 1.

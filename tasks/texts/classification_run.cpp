@@ -148,7 +148,8 @@ ClassifierSize ClassificationRun::model_size() const {
           .embedding_dim = corpus_.vectors.defined() ? corpus_.vectors.size(1) : embedding_width(settings_.model),
           .longest = corpus_.longest + shifts_,
           .classes = std::ssize(corpus_.labels),
-          .pairs = are_pairs(corpus_)};
+          .pairs = are_pairs(corpus_),
+          .published = corpus_.vectors.defined()};
 }
 
 EvaluationTexts ClassificationRun::evaluation_of(const EncodedTexts& texts) const {
@@ -298,7 +299,8 @@ std::vector<Parameter> classifier_parameters(bool pairs) {
   parameters.push_back(integer_parameter("embedding_dim",
                                          "width of embeddings that have no published vectors; default: dim",
                                          {.smallest = 1, .largest = 65536}));
-  parameters.push_back(boolean_parameter("freeze_embeddings", "keep published vectors as they are", true));
+  parameters.push_back(
+      boolean_parameter("freeze_embeddings", "with published vectors, train none of the embeddings", true));
   if (pairs) {
     parameters.push_back(boolean_parameter(
         "cross", "after each layer over its own sentence, each node attends to the tokens of the other sentence",
@@ -356,7 +358,7 @@ SequenceBatcherOptions batcher_options(const Settings& model, bool pairs, Device
 TextClassifierOptions classifier_options(const Settings& model, const GraphGenerator& generator, ClassifierSize size) {
   TextClassifierOptions options{.words = size.words,
                                 .embedding_dim = size.embedding_dim,
-                                .freeze_embeddings = model.boolean("freeze_embeddings"),
+                                .freeze_embeddings = size.published && model.boolean("freeze_embeddings"),
                                 .input = input_layer_options(model, size.longest),
                                 .sequences_per_text = size.pairs ? 2 : 1,
                                 .hidden = model.integer("hidden"),

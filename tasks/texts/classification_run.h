@@ -31,6 +31,7 @@ Metric classification_selection(const RunSettings& settings);
 struct ClassifierSize {
   std::int64_t words = 0, embedding_dim = 0, longest = 1, classes = 2;
   bool pairs = false;
+  bool published = false;  ///< embeddings are published vectors, which settings may freeze
 };
 TextClassifierOptions classifier_options(const Settings& model, const GraphGenerator& generator, ClassifierSize size);
 /// How batches for it are made.

@@ -50,17 +50,13 @@ LabelledTexts read_split(const Settings& task, const char* key, const std::vecto
   return texts;
 }
 
-/// Moves a seeded share of the training texts, in their order, to the validation texts.
+/// Moves a seeded share of the training texts, of which there are two at least, in their order to the validation texts.
 void split_off(RawCorpus& corpus, double share, std::uint64_t seed) {
   std::vector<LabelledText> all = std::exchange(corpus.train.texts, {});
   std::vector<std::size_t> order(all.size());
   std::iota(order.begin(), order.end(), 0);
   const RandomStream random{seed, validation_stream};
   const auto count = static_cast<std::size_t>(std::max(1.0, share * static_cast<double>(all.size())));
-  if (count >= all.size()) {
-    throw ConfigError("task",
-                      fmt::format("valid_fraction = {} of {} texts leaves none to train on", share, all.size()));
-  }
   std::vector<bool> chosen(all.size());
   for (std::size_t i = 0; i < count; ++i) {
     std::swap(order[i], order[i + (std::uint64_t{random(i)} * (all.size() - i) >> 32)]);
@@ -140,13 +136,19 @@ void keep_known_words(const Settings& task, const std::vector<std::string>& fold
   for (EncodedTexts* texts : {&corpus.train, &corpus.valid, &corpus.test}) {
     for (std::int32_t& word : texts->words) word = number_of[static_cast<std::size_t>(word)];
   }
+  if (corpus.words.words().empty()) {
+    throw ConfigError("task",
+                      fmt::format("no word is known: none of the {} different words of the training texts occurs "
+                                  "min_count = {} times{}",
+                                  all.words().size(), min_count, published ? " or has a published vector" : ""));
+  }
   corpus.remarks.push_back(fmt::format("{} words, {:.2f}% of the training tokens", corpus.words.words().size(),
                                        100 * known / std::max(1.0, tokens)));
   if (!published) return;
   const auto with =
       std::ranges::count_if(kept_rows, [&](std::int32_t row) { return vectors.found[static_cast<std::size_t>(row)]; });
   corpus.remarks.push_back(fmt::format(
-      "'{}' has {} of these words ({:.1f}%), {:.1f}% of the training tokens; the others start from random vectors",
+      "'{}' has {} of these words ({:.1f}%), {:.1f}% of the training tokens; the others have random ones",
       task.string("embeddings"), with, 100 * static_cast<double>(with) / static_cast<double>(kept_rows.size()),
       100 * with_vector / std::max(1.0, tokens)));
   // Unknown words have the mean of all vectors, placeholders a row that is never read.
@@ -161,6 +163,23 @@ void keep_known_words(const Settings& task, const std::vector<std::string>& fold
   }
   std::ranges::transform(mean, table.begin(), [](double value) { return static_cast<float>(value); });
   corpus.vectors = Tensor::from_vector(table, {corpus.words.size(), static_cast<std::int64_t>(width)});
+}
+
+/// Says how many training texts each class has; ConfigError unless there are two that have any.
+void require_classes(const LabelledTexts& train, std::vector<std::string>& remarks) {
+  constexpr std::size_t most_named = 10;
+  std::vector<std::int64_t> counts(train.labels.size());
+  for (const LabelledText& text : train.texts) ++counts[static_cast<std::size_t>(text.label)];
+  std::string named;
+  for (std::size_t label = 0; label < std::min(counts.size(), most_named); ++label) {
+    named += fmt::format("{}{} {}", label == 0 ? "" : ", ", train.labels[label], counts[label]);
+  }
+  if (counts.size() > most_named) named += ", ...";
+  if (std::ranges::count_if(counts, [](std::int64_t count) { return count > 0; }) < 2) {
+    throw ConfigError(
+        "task", fmt::format("all training texts are of one class ({}), so there is nothing to tell apart", named));
+  }
+  remarks.push_back(fmt::format("{} classes: {}", counts.size(), named));
 }
 
 std::int64_t longest_of(const EncodedTexts& texts) {
@@ -226,6 +245,7 @@ LabelledCorpus load_labelled_corpus(const Settings& task, const std::vector<std:
   RawCorpus raw;
   raw.train = read_split(task, "train", folders, {}, corpus.remarks);
   corpus.labels = raw.train.labels;
+  require_classes(raw.train, corpus.remarks);
   if (task.has("valid")) {
     raw.valid = read_split(task, "valid", folders, corpus.labels, corpus.remarks);
   } else {

@@ -97,12 +97,14 @@ TrainedTextClassifier::Trained::Trained(const std::string& path, const tasks::Ch
       longest(longest_of(notes, path)),
       generator(generators().make(graph)),
       batcher(generator, tasks::batcher_options(settings, pairs, device)),
-      model(tasks::classifier_options(settings, *generator,
-                                      {.words = words.size(),
-                                       .embedding_dim = embedding_dim_of(notes, path),
-                                       .longest = longest,
-                                       .classes = std::ssize(labels),
-                                       .pairs = pairs})) {
+      model(tasks::classifier_options(
+          settings, *generator,
+          {.words = words.size(),
+           .embedding_dim = embedding_dim_of(notes, path),
+           .longest = longest,
+           .classes = std::ssize(labels),
+           .pairs = pairs,
+           .published = notes.config().at("task").value("embeddings", nlohmann::json()).is_string()})) {
   longest = std::min(longest, encoder.max_length().value_or(longest));
   nn::load_checkpoint(path, model);
   model.to(device);

@@ -189,11 +189,6 @@ TEST_F(Classification, HoldsOutASeededShareForValidation) {
   EXPECT_EQ(one.valid.num_texts(), 200);
   EXPECT_EQ(one.train.num_texts(), 600);
   EXPECT_EQ(one.valid.words, corpus({{"valid_fraction", 0.25}}).valid.words);
-  EXPECT_THAT(test::error_message<ConfigError>([&] {
-                test::write_file(folder_.file("one.tsv"), "a\tword\n");
-                corpus({{"train", folder_.file("one.tsv")}});
-              }),
-              HasSubstr("leaves none to train on"));
 }
 
 TEST_F(Classification, FreezesPublishedVectorsUnlessTheyAreToBeTrained) {
@@ -219,6 +214,45 @@ TEST_F(Classification, FreezesPublishedVectorsUnlessTheyAreToBeTrained) {
   source["model"]["freeze_embeddings"] = false;
   run(source, "trained");
   EXPECT_NE(embeddings("trained"), published.to_vector<float>());
+}
+
+TEST_F(Classification, TrainsEmbeddingsThatHaveNoPublishedVectors) {
+  json source = experiment();
+  source["train"] = {{"steps", 2}, {"learning_rate", 0.1}, {"warmup", 0}, {"evaluate_every", 1}};
+  run(source);
+  const auto embeddings = [&](const char* file) {
+    for (const auto& [key, tensor] : nn::load_tensors(folder_.file("out/runs/bpt-k2/") + file).tensors) {
+      if (key.ends_with("embeddings")) return tensor.to_vector<float>();
+    }
+    return std::vector<float>{};
+  };
+  const std::vector<float> last = embeddings("checkpoint.safetensors");
+  ASSERT_FALSE(last.empty());
+  source["train"]["steps"] = 1;
+  run(source, "one");
+  for (const auto& [key, tensor] : nn::load_tensors(folder_.file("one/runs/bpt-k2/checkpoint.safetensors")).tensors) {
+    if (key.ends_with("embeddings") && key.size() < 20) {
+      EXPECT_NE(tensor.to_vector<float>(), last);
+    }
+  }
+}
+
+TEST_F(Classification, NamesTheClassesAndRefusesASingleOne) {
+  EXPECT_THAT(corpus(json::object()).remarks[1], HasSubstr("2 classes: disliked "));
+  test::write_file(folder_.file("marked.tsv"),
+                   "\xEF\xBB\xBF"
+                   "good\ta film\ngood \tone film\nbad\ta film\nbad\tone film\n");
+  const LabelledCorpus marked = corpus({{"train", folder_.file("marked.tsv")}, {"test", folder_.file("marked.tsv")}});
+  EXPECT_THAT(marked.labels, ElementsAre("bad", "good")) << "neither the mark of UTF-8 nor blanks make a class";
+  const auto error_of = [&](const std::string& lines, const json& changes = json::object()) {
+    test::write_file(folder_.file("wrong.tsv"), lines);
+    json task = {{"train", folder_.file("wrong.tsv")}, {"valid", folder_.file("test.tsv")}};
+    task.update(changes);
+    return test::error_message<Error>([&] { corpus(task); });
+  };
+  EXPECT_THAT(error_of("liked\tfilm\nliked\tbad film\n"), HasSubstr("of one class (liked 2)"));
+  EXPECT_THAT(error_of("liked\tfilm\n\ndisliked\tbad\n"), HasSubstr("line 2: the line is empty"));
+  EXPECT_THAT(error_of("liked\tfilm\ndisliked\tbad film\n", {{"min_count", 9}}), HasSubstr("min_count = 9"));
 }
 
 TEST_F(Classification, SaysWhatDoesNotFit) {
