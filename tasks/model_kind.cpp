@@ -14,6 +14,7 @@ namespace bough::tasks {
 namespace {
 
 constexpr const char *graph_transformer = "graph_transformer", *recurrent = "recurrent";
+constexpr const char *along_graph = "graph", *child_sum_tree = "child_sum_tree", *binary_tree = "binary_tree";
 
 std::set<std::string> names_of(const std::vector<Parameter>& parameters) {
   std::set<std::string> names;
@@ -48,6 +49,20 @@ std::vector<Parameter> model_kind_parameters() {
   return parameters;
 }
 
+Parameter along_parameter() {
+  return choice_parameter(
+      "along",
+      "of a recurrent model: graph, or the phrase trees of sst5 and sst2, from words to the sentence, which take the "
+      "place of \"graph\": \"chain\". With trees it is a Tree-LSTM, child_sum_tree for phrases of any number of parts "
+      "or binary_tree with weights of its own for each of two; task.phrases trains on all labelled nodes of a tree at "
+      "once, and scores are those of the roots",
+      {along_graph, child_sum_tree, binary_tree});
+}
+
+bool runs_along_trees(const Settings& model) {
+  return model.values().contains("along") && model.string("along") != along_graph;
+}
+
 bool is_recurrent(const Settings& model) {
   return model.values().contains("kind") && model.string("kind") == recurrent;
 }
@@ -56,6 +71,7 @@ nn::RecurrentStackOptions recurrent_options(const Settings& model) {
   nn::RecurrentStackOptions options;
   nn::read_options(model, options);
   options.in = options.dim;
+  if (runs_along_trees(model) && model.string("along") == binary_tree) options.positions = 2;
   return options;
 }
 
@@ -71,6 +87,14 @@ void check_model_kind(const Settings& model, const std::vector<Parameter>& param
     throw ConfigError(model.where(), fmt::format("{} is a key of kind \"{}\", and this model is of kind \"{}\"; leave "
                                                  "it out, or choose the other kind",
                                                  parameter.name, there, here));
+  }
+  if (runs_along_trees(model) && (!is_recurrent(model) || model.string("cell") != "lstm")) {
+    throw ConfigError(
+        model.where(),
+        fmt::format("along = {} is a Tree-LSTM, and this is {}; set kind to \"{}\" and cell to \"lstm\", "
+                    "or leave along out",
+                    model.string("along"),
+                    is_recurrent(model) ? "the cell " + model.string("cell") : "a graph transformer", recurrent));
   }
   if (!is_recurrent(model)) return;
   const std::int64_t depth = model.integer("depth");

@@ -15,11 +15,17 @@ std::vector<Parameter> model_kind_parameters();
 /// Settings of before there was a choice have no kind and mean a graph transformer.
 bool is_recurrent(const Settings& model);
 
+/// "along", for tasks whose texts may have trees: what a recurrent model runs along.
+Parameter along_parameter();
+
+/// Whether a model runs along the trees of its texts instead of the graph. Settings without the key mean the graph.
+bool runs_along_trees(const Settings& model);
+
 /// Of a recurrent model. The first layer reads rows of width dim.
 nn::RecurrentStackOptions recurrent_options(const Settings& model);
 
 /// ConfigError for a key that has no meaning for this kind and is not at its default in `parameters`, the table that
-/// the settings were read with; and for a depth of cells that have none.
+/// the settings were read with; for a depth of cells that have none; and for trees unless an lstm runs along them.
 void check_model_kind(const Settings& model, const std::vector<Parameter>& parameters);
 
 }  // namespace bough::tasks

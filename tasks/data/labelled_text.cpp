@@ -14,8 +14,8 @@
 
 #include "bough/core/errors.h"
 #include "bough/tasks/corpus.h"
+#include "tasks/data/labelled_trees.h"
 #include "tasks/data/line_reader.h"
-#include "tasks/data/phrase_tree.h"
 
 namespace bough {
 namespace {
@@ -126,18 +126,12 @@ class LineParser {
   }
 
   void tree(std::string_view line) {
-    const PhraseTree tree = parse_phrase_tree(line);
+    const PhraseTree tree = parse_labelled_tree(line, format_);
     for (const PhraseTree::Node& node : tree.nodes) {
-      if (node.label < 0 || node.label > 4) malformed(fmt::format("labels of phrases are 0 to 4, not {}", node.label));
-    }
-    const auto take = [&](const PhraseTree::Node& node) {
-      if (format_ == TextFormat::sst2 && node.label == 2) return;
-      const std::int32_t label = format_ == TextFormat::sst5 ? node.label : node.label > 2 ? 1 : 0;
+      if (node.label == PhraseTree::no_label || (!options_.phrases && node.parent >= 0)) continue;
       std::string text = tree.text(node);
-      if (!options_.phrases || known_.insert(fmt::format("{} {}", label, text)).second) add(std::move(text), "", label);
-    };
-    for (const PhraseTree::Node& node : tree.nodes) {
-      if (options_.phrases || node.parent < 0) take(node);
+      const bool is_new = !options_.phrases || known_.insert(fmt::format("{} {}", node.label, text)).second;
+      if (is_new) add(std::move(text), "", node.label);
     }
   }
 
@@ -204,22 +198,8 @@ void read_imdb_folder(const std::filesystem::path& folder, const ReadTextsOption
 }
 
 void read_lines(const std::string& path, TextFormat format, const ReadTextsOptions& options, LabelledTexts& result) {
-  LineReader reader(path);
   LineParser parser(format, options, result);
-  for (std::string_view line; reader.next(line);) {
-    const std::size_t before = result.texts.size();
-    try {
-      parser.parse(line);
-    } catch (const ConfigError& error) {
-      if (!options.skip_bad) {
-        const std::string_view message = error.what();
-        throw IoError("data", fmt::format("{}: {}; \"skip_bad\": true leaves such lines out", reader.place(),
-                                          message.substr(message.find("] ") + 2)));
-      }
-      result.texts.resize(before);
-      ++result.skipped;
-    }
-  }
+  result.skipped += parse_lines(path, options.skip_bad, [&](std::string_view line) { parser.parse(line); });
 }
 
 /// Classes that the file brought along, in the order of their names.
@@ -239,8 +219,8 @@ void sort_labels(LabelledTexts& texts) {
 std::vector<std::string> labels_of(TextFormat format, const ReadTextsOptions& options) {
   switch (format) {
     case TextFormat::sst5:
-      return {"very negative", "negative", "neutral", "positive", "very positive"};
     case TextFormat::sst2:
+      return tree_labels(format);
     case TextFormat::imdb:
       return {"negative", "positive"};
     case TextFormat::snli_tsv:

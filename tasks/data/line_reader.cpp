@@ -89,4 +89,22 @@ bool LineReader::next(std::string_view& line) {
 
 std::string LineReader::place() const { return fmt::format("{}, line {}", path_, number_); }
 
+std::int64_t parse_lines(const std::string& path, bool skip_bad, FunctionRef<void(std::string_view)> parse) {
+  LineReader reader(path);
+  std::int64_t skipped = 0;
+  for (std::string_view line; reader.next(line);) {
+    try {
+      parse(line);
+    } catch (const ConfigError& error) {
+      if (!skip_bad) {
+        const std::string_view message = error.what();
+        throw IoError("data", fmt::format("{}: {}; \"skip_bad\": true leaves such lines out", reader.place(),
+                                          message.substr(message.find("] ") + 2)));
+      }
+      ++skipped;
+    }
+  }
+  return skipped;
+}
+
 }  // namespace bough

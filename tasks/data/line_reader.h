@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "bough/core/parallel.h"
+
 namespace bough {
 
 /// Lines of a file, plain or gzip, one at a time: a file may be larger than memory.
@@ -37,5 +39,9 @@ class LineReader {
   std::int64_t number_ = 0;
   bool at_end_ = false;
 };
+
+/// Calls `parse` with each line of a file. It throws ConfigError for a malformed one, and has then taken nothing of it:
+/// an IoError that names file and line, or, with skip_bad, one more in the number that is returned.
+std::int64_t parse_lines(const std::string& path, bool skip_bad, FunctionRef<void(std::string_view)> parse);
 
 }  // namespace bough

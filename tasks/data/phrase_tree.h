@@ -9,6 +9,7 @@ namespace bough {
 
 /// A sentence as a tree of labelled phrases, as the Stanford Sentiment Treebank has them.
 struct PhraseTree {
+  static constexpr std::int32_t no_label = -1;  ///< of a phrase that counts nowhere; files have none
   struct Node {
     std::int32_t label = 0;
     std::int32_t begin = 0, end = 0;  ///< its words

@@ -1,7 +1,6 @@
 #include "tasks/texts/baselines.h"
 
 #include <algorithm>
-#include <functional>
 #include <map>
 #include <utility>
 #include <vector>
@@ -27,36 +26,33 @@ std::int32_t most_frequent(const std::vector<std::int64_t>& counts) {
   return static_cast<std::int32_t>(std::ranges::max_element(counts) - counts.begin());
 }
 
-/// Of a rule that tells the class of a text by a feature of it.
-template <typename Feature>
-double accuracy_of(const EncodedTexts& train, const EncodedTexts& test, std::int64_t classes,
-                   const std::function<Feature(const EncodedTexts&, std::int64_t)>& feature_of) {
-  std::map<Feature, std::vector<std::int64_t>> counts;
+}  // namespace
+
+double majority_accuracy(std::span<const std::int32_t> train, std::span<const std::int32_t> test,
+                         std::int64_t classes) {
+  std::vector<std::int64_t> counts(static_cast<std::size_t>(classes));
+  for (const std::int32_t label : train) ++counts[static_cast<std::size_t>(label)];
+  const auto right = std::ranges::count(test, most_frequent(counts));
+  return test.empty() ? 0 : static_cast<double>(right) / static_cast<double>(test.size());
+}
+
+double overlap_accuracy(const EncodedTexts& train, const EncodedTexts& test, std::int64_t classes) {
+  std::map<Overlap, std::vector<std::int64_t>> counts;
   std::vector<std::int64_t> all(static_cast<std::size_t>(classes));
   for (std::int64_t text = 0; text < train.num_texts(); ++text) {
     const auto label = static_cast<std::size_t>(train.labels[static_cast<std::size_t>(text)]);
-    auto& of_feature = counts[feature_of(train, text)];
-    of_feature.resize(all.size());
-    ++of_feature[label];
+    auto& of_overlap = counts[overlap_of(train, text)];
+    of_overlap.resize(all.size());
+    ++of_overlap[label];
     ++all[label];
   }
   std::int64_t right = 0;
   for (std::int64_t text = 0; text < test.num_texts(); ++text) {
-    const auto known = counts.find(feature_of(test, text));
+    const auto known = counts.find(overlap_of(test, text));
     const std::int32_t predicted = most_frequent(known == counts.end() ? all : known->second);
     right += predicted == test.labels[static_cast<std::size_t>(text)] ? 1 : 0;
   }
   return test.num_texts() == 0 ? 0 : static_cast<double>(right) / static_cast<double>(test.num_texts());
-}
-
-}  // namespace
-
-double majority_accuracy(const EncodedTexts& train, const EncodedTexts& test, std::int64_t classes) {
-  return accuracy_of<int>(train, test, classes, [](const EncodedTexts&, std::int64_t) { return 0; });
-}
-
-double overlap_accuracy(const EncodedTexts& train, const EncodedTexts& test, std::int64_t classes) {
-  return accuracy_of<Overlap>(train, test, classes, overlap_of);
 }
 
 }  // namespace bough

@@ -14,9 +14,9 @@
 #include "bough/core/random.h"
 #include "bough/ops/cross_entropy.h"
 #include "tasks/model_kind.h"
-#include "tasks/texts/baselines.h"
 #include "tasks/texts/batch_order.h"
 #include "tasks/texts/class_scores.h"
+#include "tasks/texts/classifier_data.h"
 #include "tasks/texts/made_ahead.h"
 #include "tasks/transformer_settings.h"
 
@@ -28,10 +28,9 @@ using nlohmann::json;
 /// An evaluation keeps nothing for backward, so its batches may be larger.
 constexpr std::int64_t evaluation_factor = 2;
 
-std::vector<std::int64_t> lengths_of(const EncodedTexts& texts) {
-  std::vector<std::int64_t> lengths;
-  for (std::int64_t text = 0; text < texts.num_texts(); ++text) lengths.push_back(texts.length(text));
-  return lengths;
+double words_of(const BatchSource& texts) {
+  const std::vector<std::int64_t> lengths = texts.lengths();
+  return static_cast<double>(std::reduce(lengths.begin(), lengths.end()));
 }
 
 /// Places in a course of training; ordered for MadeAhead.
@@ -40,21 +39,15 @@ struct BatchKey {
   auto operator<=>(const BatchKey&) const = default;
 };
 
-/// Graph and labels of some texts.
-struct LabelledBatch {
-  SequenceBatch sequences;
-  std::vector<std::int32_t> labels;
-};
-
 /// What an evaluation reads, in an order that suits it.
 struct EvaluationTexts {
-  const EncodedTexts* texts;
+  const BatchSource* texts;
   std::vector<std::vector<std::int32_t>> batches;
 };
 
 class ClassificationRun : public TrainingRun {
  public:
-  ClassificationRun(const RunSettings& settings, LabelledCorpus corpus);
+  ClassificationRun(const RunSettings& settings, const GraphGenerator& generator, ClassifierData data);
   ~ClassificationRun() override { ahead_.clear(); }
   ClassificationRun(const ClassificationRun&) = delete;
   ClassificationRun& operator=(const ClassificationRun&) = delete;
@@ -67,8 +60,8 @@ class ClassificationRun : public TrainingRun {
   double count(const Batch& batch) const override { return static_cast<double>(batch[0].elements()); }
   json evaluate(Split split) override;
   std::map<std::string, std::string> notes() const override;
-  std::vector<std::string> remarks() const override { return corpus_.remarks; }
-  std::vector<Bound> bounds() const override;
+  std::vector<std::string> remarks() const override { return data_.remarks; }
+  std::vector<Bound> bounds() const override { return data_.bounds; }
 
  private:
   struct Seeded {
@@ -76,39 +69,34 @@ class ClassificationRun : public TrainingRun {
   };
 
   ClassifierSize model_size() const;
-  RunFacts recurrent_facts() const;
+  double operations_per_step() const;
+  /// Of one part of a step.
+  double numbers_kept() const;
   /// On average.
-  double tokens_per_step() const {
-    return static_cast<double>(corpus_.train.words.size()) / static_cast<double>(order_.batches_per_epoch());
+  double tokens_per_step() const { return words_of(*data_.train) / static_cast<double>(order_.batches_per_epoch()); }
+  /// Nodes of graphs for each token.
+  double nodes_per_token() const {
+    return static_cast<double>(data_.typical.nodes) / static_cast<double>(data_.typical.tokens);
   }
   /// What it costs to score these texts, in training steps.
-  double evaluation_steps(const EncodedTexts& texts) const {
-    return static_cast<double>(texts.words.size()) / tokens_per_step() / 3;
-  }
-  LabelledBatch make_batch(const EncodedTexts& texts, std::span<const std::int32_t> chosen,
-                           std::int64_t placeholders) const;
+  double evaluation_steps(const BatchSource& texts) const { return words_of(texts) / tokens_per_step() / 3; }
   LabelledBatch training_batch(const BatchKey& key) const;
   BatchKey after(const BatchKey& key) const;
   ClassScores score(const EvaluationTexts& texts, std::int64_t placeholders);
-  EvaluationTexts evaluation_of(const EncodedTexts& texts) const;
+  EvaluationTexts evaluation_of(const BatchSource& texts) const;
 
   RunSettings settings_;
-  LabelledCorpus corpus_;
+  ClassifierData data_;
   std::int64_t parts_, tokens_per_batch_, shifts_;
   double label_smoothing_;
   Seeded seeded_;
-  std::shared_ptr<const GraphGenerator> generator_;
-  SequenceBatcher batcher_;
   TextClassifierOptions model_options_;
   TextClassifier model_;
   BatchOrder order_;
   EvaluationTexts valid_, test_;
-  AttentionGraph typical_;  ///< of a text of task.degree_length words
-  SequenceBatch current_;   ///< of the batch that was given last
+  SequenceBatch current_;  ///< of the batch that was given last
   MadeAhead<BatchKey, LabelledBatch> ahead_;
 };
-
-bool are_pairs(const LabelledCorpus& corpus) { return corpus.train.sequences_per_text == 2; }
 
 BatchOrderOptions order_options(const RunSettings& settings) {
   return {.tokens_per_batch = settings.train.integer("tokens_per_batch"),
@@ -117,111 +105,88 @@ BatchOrderOptions order_options(const RunSettings& settings) {
           .seed = static_cast<std::uint64_t>(settings.train.integer("seed"))};
 }
 
-ClassificationRun::ClassificationRun(const RunSettings& settings, LabelledCorpus corpus)
+ClassificationRun::ClassificationRun(const RunSettings& settings, const GraphGenerator& generator, ClassifierData data)
     : settings_(settings),
-      corpus_(std::move(corpus)),
+      data_(std::move(data)),
       parts_(settings.train.integer("gradient_accumulation")),
       tokens_per_batch_(settings.train.integer("tokens_per_batch")),
       shifts_(settings.task.values().contains("shifts") ? settings.task.integer("shifts") : 0),
       label_smoothing_(settings.train.number("label_smoothing")),
       seeded_(static_cast<std::uint64_t>(settings.train.integer("seed"))),
-      generator_(generators().make(settings.graph)),
-      batcher_(generator_, batcher_options(settings.model, are_pairs(corpus_), settings.device)),
-      model_options_(classifier_options(settings.model, *generator_, model_size())),
+      model_options_(classifier_options(settings.model, generator, model_size())),
       model_(model_options_),
-      order_(lengths_of(corpus_.train), order_options(settings)),
-      valid_(evaluation_of(corpus_.valid)),
-      test_(evaluation_of(corpus_.test)),
-      typical_(batcher_.generator().build(
-          {.length = generator_->fixed_length().value_or(settings.task.integer("degree_length"))})),
+      order_(data_.train->lengths(), order_options(settings)),
+      valid_(evaluation_of(*data_.valid)),
+      test_(evaluation_of(*data_.test)),
       ahead_([this](const BatchKey& key) { return training_batch(key); }) {
   if (order_.smallest_batch() < parts_) {
     throw ConfigError("train", fmt::format("gradient_accumulation = {} is more than the {} texts of the smallest batch",
                                            parts_, order_.smallest_batch()));
   }
-  if (corpus_.vectors.defined()) model_.set_embeddings(corpus_.vectors);
+  if (data_.vectors.defined()) model_.set_embeddings(data_.vectors);
   model_.to(settings_.device);
 }
 
 ClassifierSize ClassificationRun::model_size() const {
-  return {.words = corpus_.words.size(),
-          .embedding_dim = corpus_.vectors.defined() ? corpus_.vectors.size(1) : embedding_width(settings_.model),
-          .longest = corpus_.longest + shifts_,
-          .classes = std::ssize(corpus_.labels),
-          .pairs = are_pairs(corpus_),
-          .published = corpus_.vectors.defined()};
+  return {.words = data_.words.size(),
+          .embedding_dim = data_.vectors.defined() ? data_.vectors.size(1) : embedding_width(settings_.model),
+          .longest = data_.longest + shifts_,
+          .classes = std::ssize(data_.labels),
+          .pairs = data_.pairs,
+          .published = data_.vectors.defined()};
 }
 
-EvaluationTexts ClassificationRun::evaluation_of(const EncodedTexts& texts) const {
-  return {&texts, evaluation_batches(lengths_of(texts), evaluation_factor * tokens_per_batch_ / parts_)};
+EvaluationTexts ClassificationRun::evaluation_of(const BatchSource& texts) const {
+  return {&texts, evaluation_batches(texts.lengths(), evaluation_factor * tokens_per_batch_ / parts_)};
+}
+
+double ClassificationRun::operations_per_step() const {
+  const double nodes = tokens_per_step() * nodes_per_token();
+  // Each weight of recurrent layers meets each node once, in two operations.
+  if (model_options_.recurrent) {
+    const auto& recurrent = *model_options_.recurrent;
+    return 3 * 2 * nodes * static_cast<double>(recurrent.layers * recurrent.dim * recurrent.dim * 8);
+  }
+  const auto& layer = model_options_.transformer.layer;
+  const auto layers = static_cast<double>(model_options_.transformer.layers);
+  const auto stages = static_cast<double>(model_options_.transformer.stages);
+  const double edges =
+      tokens_per_step() * static_cast<double>(data_.typical.edges) / static_cast<double>(data_.typical.tokens);
+  return 3 * (layers * layer_operations(layer, stages * nodes, edges) +
+              2 * tokens_per_step() * static_cast<double>(model_options_.embedding_dim * layer.dim));
+}
+
+double ClassificationRun::numbers_kept() const {
+  const double nodes = tokens_per_step() * nodes_per_token() / static_cast<double>(parts_);
+  // Gates and states of each node.
+  if (model_options_.recurrent) {
+    return nodes * static_cast<double>(model_options_.recurrent->layers * model_options_.recurrent->dim) * 24;
+  }
+  const auto& options = model_options_.transformer;
+  const double dim = static_cast<double>(options.layer.dim), hidden = static_cast<double>(options.layer.feed_forward);
+  return nodes * (dim + static_cast<double>(options.layers * options.stages) * (7 * dim + 2 * hidden));
 }
 
 RunFacts ClassificationRun::facts() const {
-  if (model_options_.recurrent) return recurrent_facts();
-  const auto& layer = model_options_.transformer.layer;
-  const auto layers = static_cast<double>(model_options_.transformer.layers);
-  const double tokens = tokens_per_step();
-  const double per_token = 1 / static_cast<double>(typical_.num_tokens());
-  const double nodes = tokens * per_token * static_cast<double>(typical_.graph.num_dst());
-  const double edges = tokens * per_token * static_cast<double>(typical_.graph.num_edges());
-  const auto stages = static_cast<double>(model_options_.transformer.stages);
-  const double forward = layers * layer_operations(layer, stages * nodes, edges) +
-                         2 * tokens * static_cast<double>(model_options_.embedding_dim * layer.dim);
-  const double dim = static_cast<double>(layer.dim), hidden = static_cast<double>(layer.feed_forward);
-  const double activations = nodes / static_cast<double>(parts_) * (dim + layers * stages * (7 * dim + 2 * hidden));
   const std::int64_t parameters = model_.parameter_count();
-  return {.attention_degree = attention_degree(typical_),
-          .num_nodes = typical_.graph.num_dst(),
-          .num_edges = typical_.graph.num_edges(),
-          .length = typical_.num_tokens(),
+  return {.attention_degree = data_.typical.attention_degree,
+          .num_nodes = data_.typical.nodes,
+          .num_edges = data_.typical.edges,
+          .length = data_.typical.tokens,
           .parameters = parameters,
-          .tokens_per_step = std::llround(tokens),
-          .operations_per_step = 3 * forward,
-          .validation_steps = evaluation_steps(corpus_.valid),
-          .test_steps = static_cast<double>(1 + shifts_) * evaluation_steps(corpus_.test),
-          .memory_bytes = static_cast<std::int64_t>(4 * activations) + 16 * parameters};
-}
-
-RunFacts ClassificationRun::recurrent_facts() const {
-  const double tokens = tokens_per_step();
-  // Each weight of the layers meets each token once; gates and states of each are kept.
-  const auto& recurrent = *model_options_.recurrent;
-  const double weights = static_cast<double>(recurrent.layers * recurrent.dim * recurrent.dim) * 8;
-  const double kept = tokens / static_cast<double>(parts_) * static_cast<double>(recurrent.layers * recurrent.dim) * 24;
-  const std::int64_t parameters = model_.parameter_count();
-  return {.attention_degree = attention_degree(typical_),
-          .num_nodes = typical_.graph.num_dst(),
-          .num_edges = typical_.graph.num_edges(),
-          .length = typical_.num_tokens(),
-          .parameters = parameters,
-          .tokens_per_step = std::llround(tokens),
-          .operations_per_step = 6 * tokens * weights,
-          .validation_steps = evaluation_steps(corpus_.valid),
-          .test_steps = static_cast<double>(1 + shifts_) * evaluation_steps(corpus_.test),
-          .memory_bytes = static_cast<std::int64_t>(4 * kept) + 16 * parameters};
-}
-
-LabelledBatch ClassificationRun::make_batch(const EncodedTexts& texts, std::span<const std::int32_t> chosen,
-                                            std::int64_t placeholders) const {
-  LabelledBatch batch;
-  std::vector<std::span<const std::int32_t>> sequences;
-  for (const std::int32_t text : chosen) {
-    for (std::int64_t i = 0; i < texts.sequences_per_text; ++i) {
-      sequences.push_back(texts.sequence(text * texts.sequences_per_text + i));
-    }
-    batch.labels.push_back(texts.labels[static_cast<std::size_t>(text)]);
-  }
-  batch.sequences = batcher_.make(sequences, placeholders);
-  return batch;
+          .tokens_per_step = std::llround(tokens_per_step()),
+          .operations_per_step = operations_per_step(),
+          .validation_steps = evaluation_steps(*data_.valid),
+          .test_steps = static_cast<double>(1 + shifts_) * evaluation_steps(*data_.test),
+          .memory_bytes = static_cast<std::int64_t>(4 * numbers_kept()) + 16 * parameters};
 }
 
 LabelledBatch ClassificationRun::training_batch(const BatchKey& key) const {
   const std::vector<std::int32_t> texts = order_.batch(key.step);
   const auto count = std::ssize(texts);
   const std::int64_t begin = count * key.part / parts_, end = count * (key.part + 1) / parts_;
-  return make_batch(corpus_.train,
-                    std::span(texts).subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin)),
-                    0);
+  return data_.train->make(
+      std::span(texts).subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin)), 0);
 }
 
 BatchKey ClassificationRun::after(const BatchKey& key) const {
@@ -243,9 +208,9 @@ Tensor ClassificationRun::loss(const Batch& batch, StepPosition) {
 ClassScores ClassificationRun::score(const EvaluationTexts& texts, std::int64_t placeholders) {
   const NoGrad no_grad;
   model_.eval();
-  ClassScores scores(corpus_.labels);
+  ClassScores scores(data_.labels);
   MadeAhead<std::size_t, LabelledBatch> ahead(
-      [&](std::size_t place) { return make_batch(*texts.texts, texts.batches[place], placeholders); });
+      [&](std::size_t place) { return texts.texts->make(texts.batches[place], placeholders); });
   for (std::size_t i = 0; i < texts.batches.size(); ++i) {
     const LabelledBatch batch = ahead.take(i);
     if (i + 1 < texts.batches.size()) ahead.begin(i + 1);
@@ -267,19 +232,10 @@ json ClassificationRun::evaluate(Split split) {
   return metrics;
 }
 
-std::vector<Bound> ClassificationRun::bounds() const {
-  const std::int64_t classes = std::ssize(corpus_.labels);
-  std::vector<Bound> bounds = {{"most frequent class", majority_accuracy(corpus_.train, corpus_.test, classes)}};
-  if (are_pairs(corpus_)) {
-    bounds.push_back({"lexical overlap", overlap_accuracy(corpus_.train, corpus_.test, classes)});
-  }
-  return bounds;
-}
-
 std::map<std::string, std::string> ClassificationRun::notes() const {
-  return {{words_note, corpus_.words.to_lines()},
-          {labels_note, json(corpus_.labels).dump()},
-          {longest_note, std::to_string(corpus_.longest + shifts_)}};
+  return {{words_note, data_.words.to_lines()},
+          {labels_note, json(data_.labels).dump()},
+          {longest_note, std::to_string(data_.longest + shifts_)}};
 }
 
 }  // namespace
@@ -287,6 +243,7 @@ std::map<std::string, std::string> ClassificationRun::notes() const {
 std::vector<Parameter> classifier_parameters(bool pairs) {
   std::vector<Parameter> parameters = transformer_parameters();
   std::ranges::move(model_kind_parameters(), std::back_inserter(parameters));
+  if (!pairs) parameters.push_back(along_parameter());
   for (Parameter& parameter : parameters) {
     if (parameter.name == "output_dropout") parameter.help = "share set to zero in what the classifier's layers read";
   }
@@ -325,8 +282,8 @@ std::vector<Parameter> classification_train_parameters() {
 }
 
 void check_classification(const RunSettings& settings) {
-  check_labelled_corpus(settings.task);
   check_model_kind(settings.model, classifier_parameters(reads_pairs(settings.task)));
+  runs_along_trees(settings.model) ? check_trees(settings) : check_labelled_corpus(settings.task);
   if (!is_recurrent(settings.model)) check_transformer(settings.model);
   if (settings.train.boolean("captured")) {
     throw ConfigError("train",
@@ -347,6 +304,11 @@ std::int64_t embedding_width(const Settings& model) {
 
 SequenceBatcherOptions batcher_options(const Settings& model, bool pairs, Device device) {
   const bool recurrent = is_recurrent(model);
+  if (runs_along_trees(model)) {
+    throw ConfigError("model", fmt::format("the model runs along the trees of its texts (along = {}), and here are "
+                                           "texts without trees; take a model whose along is \"graph\"",
+                                           model.string("along")));
+  }
   return {.layers = model.integer("layers"),
           .readout = parse_sequence_readout(model.string("readout")),
           .cross = pairs && !recurrent && model.boolean("cross"),
@@ -378,9 +340,8 @@ TextClassifierOptions classifier_options(const Settings& model, const GraphGener
 
 std::unique_ptr<TrainingRun> start_classification(const RunSettings& settings) {
   require_memory_for(settings.model, settings.device);
-  return std::make_unique<ClassificationRun>(
-      settings, load_labelled_corpus(settings.task, settings.data_folders,
-                                     static_cast<std::uint64_t>(settings.train.integer("seed"))));
+  const std::shared_ptr<const GraphGenerator> generator = generators().make(settings.graph);
+  return std::make_unique<ClassificationRun>(settings, *generator, load_classifier_data(settings, generator));
 }
 
 }  // namespace bough::tasks

@@ -34,7 +34,7 @@ struct ClassifierSize {
   bool published = false;  ///< embeddings are published vectors, which settings may freeze
 };
 TextClassifierOptions classifier_options(const Settings& model, const GraphGenerator& generator, ClassifierSize size);
-/// How batches for it are made.
+/// How batches of plain texts for it are made. ConfigError for a model that runs along the trees of its texts.
 SequenceBatcherOptions batcher_options(const Settings& model, bool pairs, Device device);
 /// Width of the embeddings of words without published vectors.
 std::int64_t embedding_width(const Settings& model);

@@ -7,22 +7,16 @@
 
 #include "bough/core/config.h"
 #include "bough/core/parallel.h"
-#include "bough/core/tensor.h"
 #include "tasks/data/labelled_text.h"
+#include "tasks/texts/classifier_corpus.h"
 #include "tasks/texts/encoded_texts.h"
 #include "tasks/texts/word_table.h"
 
 namespace bough {
 
 /// Training, validation and test texts of a classifier, as numbers of words.
-struct LabelledCorpus {
-  std::vector<std::string> labels = {};  ///< names of the classes
-  WordTable words = {};
+struct LabelledCorpus : ClassifierCorpus {
   EncodedTexts train = {}, valid = {}, test = {};
-  Tensor vectors = {};  ///< published vectors of all words, [words, width]; undefined without a file of them
-  /// What a reader of the log should know: sizes, lines left out, how many words have a published vector.
-  std::vector<std::string> remarks = {};
-  std::int64_t longest = 0;  ///< words of the longest sequence
 };
 
 /// Keys of "task" that say where labelled texts are and how they are read; `formats` are those that the task takes.

@@ -102,6 +102,7 @@ SequenceBatch SequenceBatcher::make(const std::vector<std::span<const std::int32
                       .has_placeholders = placeholders > 0,
                       .num_sequences = std::ssize(sequences)};
   if (options_.recurrent) {
+    batch.recurrent_graph = graph.graph;
     batch.readout_rows = as_vector(readout.nodes, options_.device);
   } else {
     batch.schedule = nn::make_layer_schedule(graph, {.layers = options_.layers, .readout = readout.nodes});
@@ -113,7 +114,7 @@ SequenceBatch SequenceBatcher::make(const std::vector<std::span<const std::int32
   if (std::ssize(readout.nodes) != batch.num_sequences) {
     batch.readout_offsets = as_vector(readout.offsets, options_.device);
   }
-  if (keep_graph || options_.recurrent) batch.graph = std::move(graph);
+  if (keep_graph) batch.graph = std::move(graph);
   if (keep_graph) batch.readout_nodes = std::move(readout.nodes);
   return batch;
 }

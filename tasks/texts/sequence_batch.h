@@ -26,7 +26,9 @@ SequenceReadout parse_sequence_readout(const std::string& name);
 
 /// Sequences side by side, prepared for a model: one disjoint graph, and what each of its nodes starts from.
 struct SequenceBatch {
-  AttentionGraph graph = {};                     ///< kept only for recurrent layers, and if asked for
+  AttentionGraph graph = {};   ///< kept only if asked for
+  Graph recurrent_graph = {};  ///< what recurrent layers run along; they have no schedule
+  Tensor token_nodes = {};     ///< int32, nodes of recurrent_graph; undefined where the nodes are the tokens
   std::vector<std::int32_t> readout_nodes = {};  ///< of all sequences, in order; kept only if asked for
   nn::LayerSchedule schedule = {};               ///< of the layers, with the read-out nodes of all sequences, in order
   Tensor readout_rows = {};                      ///< int32, for recurrent layers, which compute all nodes

@@ -103,10 +103,15 @@ Tensor TextClassifier::embed(const SequenceBatch& batch) const {
   return input_.forward(rows, batch.positions);
 }
 
+Tensor TextClassifier::recurrent_states(const SequenceBatch& batch) const {
+  Tensor x = embed(batch);
+  if (batch.token_nodes.defined()) x = scatter_add_rows(x, batch.token_nodes, batch.recurrent_graph.num_nodes());
+  return gather_rows(recurrent_->forward(batch.recurrent_graph, x), batch.readout_rows);
+}
+
 Tensor TextClassifier::sequence_vectors(const SequenceBatch& batch) const {
-  const Tensor nodes = recurrent_ == nullptr
-                           ? transformer_->forward(batch.schedule, embed(batch))
-                           : gather_rows(recurrent_->forward(batch.graph.graph, embed(batch)), batch.readout_rows);
+  const Tensor nodes =
+      recurrent_ == nullptr ? transformer_->forward(batch.schedule, embed(batch)) : recurrent_states(batch);
   if (!batch.readout_offsets.defined()) return nodes;
   return segment_reduce(nodes, batch.readout_offsets, batch.maximum ? ReduceOp::max : ReduceOp::mean);
 }

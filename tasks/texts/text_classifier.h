@@ -48,6 +48,8 @@ class TextClassifier : public nn::Module {
   Tensor embeddings;  ///< [words, embedding_dim]; a buffer if it is not trained
 
  private:
+  /// Of the read-out nodes. Nodes without a token read zeros.
+  Tensor recurrent_states(const SequenceBatch& batch) const;
   Tensor sequence_vectors(const SequenceBatch& batch) const;
 
   TextClassifierOptions options_;

@@ -319,7 +319,8 @@ TEST(Baselines, AreRightByHand) {
                           .words = {7, 8, 7, 8, 7, 9, 7, 8, 7, 9},
                           .offsets = {0, 2, 4, 5, 6, 8, 10},
                           .labels = {0, 1, 1}};
-  EXPECT_DOUBLE_EQ(majority_accuracy(train, test, 2), 1.0 / 3) << "the first of two equally frequent classes";
+  EXPECT_DOUBLE_EQ(majority_accuracy(train.labels, test.labels, 2), 1.0 / 3)
+      << "the first of two equally frequent classes";
   // (0 missing, all shared) -> 0, right; (1 missing, none shared) -> 1, right; (1 missing, half) is new -> 0, wrong.
   EXPECT_DOUBLE_EQ(overlap_accuracy(train, test, 2), 2.0 / 3);
 }

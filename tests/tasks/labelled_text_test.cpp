@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "bough/core/errors.h"
+#include "tasks/data/labelled_trees.h"
 #include "tasks/data/line_reader.h"
 #include "tasks/data/phrase_tree.h"
 #include "tests/support/files.h"
@@ -138,6 +139,23 @@ TEST_F(Texts, TreebankGivesSentencesOrAllPhrases) {
 
 TEST_F(Texts, NeutralSentencesAreNotInTheBinaryTreebank) {
   EXPECT_THAT(shown(read("(2 (2 so) (3 so))\n(1 no)\n", TextFormat::sst2)), ElementsAre("no||negative"));
+}
+
+TEST_F(Texts, TreesHaveClassesForLabels) {
+  write_file(path, "(3 (2 a) (4 (1 good) (2 film)))\n(2 so)\n(5 far)\n");
+  EXPECT_THAT(error_of([&] { read_labelled_trees(path, TextFormat::sst2); }),
+              HasSubstr("line 3: labels of phrases are 0 to 4, not 5"));
+  const auto labels = [&](TextFormat format, std::size_t tree) {
+    const LabelledTrees trees = read_labelled_trees(path, format, {.skip_bad = true});
+    std::vector<std::int32_t> result;
+    for (const PhraseTree::Node& node : trees.trees.at(tree).nodes) result.push_back(node.label);
+    return result;
+  };
+  constexpr std::int32_t none = PhraseTree::no_label;
+  EXPECT_THAT(labels(TextFormat::sst5, 0), ElementsAre(2, 1, 2, 4, 3));
+  EXPECT_THAT(labels(TextFormat::sst2, 0), ElementsAre(none, 0, none, 1, 1));
+  EXPECT_THAT(labels(TextFormat::sst2, 1), ElementsAre(none));
+  EXPECT_EQ(read_labelled_trees(path, TextFormat::sst2, {.skip_bad = true}).skipped, 1);
 }
 
 TEST_F(Texts, ImdbLinesLoseTheirBreaks) {
