@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "bough/core/errors.h"
 #include "bough/core/json.h"
@@ -165,6 +166,7 @@ ordered_json to_json(const Results& results) {
                        {"experiment", results.experiment},
                        {"host", results.host},
                        {"command", results.command},
+                       {"data_folders", results.data_folders},
                        {"metric",
                         {{"name", results.metric.name},
                          {"label", results.metric.label},
@@ -200,6 +202,7 @@ Results load_results(const std::string& path) {
                     .experiment = file.at("experiment"),
                     .host = file.at("host"),
                     .command = file.at("command"),
+                    .data_folders = file.value("data_folders", std::vector<std::string>()),
                     .metric = {.name = metric.at("name"),
                                .label = metric.at("label"),
                                .lower_is_better = metric.at("lower_is_better")},
@@ -220,6 +223,24 @@ Results load_results(const std::string& path) {
     return results;
   } catch (const json::exception& error) {
     throw IoError("results", fmt::format("'{}' does not hold results of bough run: {}", path, reason_of(error)));
+  }
+}
+
+std::vector<std::string> recorded_data_folders(const std::string& folder) {
+  namespace fs = std::filesystem;
+  const fs::path file = fs::path(folder) / "results.json";
+  if (!fs::exists(file)) return {};
+  std::error_code error;
+  const fs::path here = fs::current_path(error);
+  try {
+    std::vector<std::string> folders = load_results(file.string()).data_folders;
+    for (std::string& one : folders) {
+      const fs::path below = fs::path(one).lexically_relative(here);
+      if (!below.empty() && *below.begin() != "..") one = below.string();
+    }
+    return folders;
+  } catch (const Error&) {
+    return {};
   }
 }
 
