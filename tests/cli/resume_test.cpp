@@ -142,6 +142,18 @@ TEST(Generate, NamesTheRunsThatThereAre) {
   EXPECT_THAT(run_bough({"generate", folder.file("nowhere")}).errors, HasSubstr("nowhere' is not there"));
 }
 
+TEST(Generate, SaysThatTheBestParametersAreMissing) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(run_bough(small_run(folder.file("out"))).exit_code, 0);
+  const std::string run = folder.file("out/runs/seed1");
+  EXPECT_EQ(run_bough({"generate", run, "--count", "3"}).errors, "");
+  std::filesystem::remove(run + "/best.safetensors");
+  const ProgramResult warned = run_bough({"generate", run, "--count", "3"});
+  EXPECT_EQ(warned.exit_code, 0);
+  EXPECT_THAT(warned.errors, HasSubstr("seed1' has no best.safetensors, so its last parameters are used"));
+  EXPECT_EQ(run_bough({"generate", run, "--count", "3", "--last"}).errors, "");
+}
+
 TEST(Generate, WarnsOfAGraphThatIsNotTheOneOfTheTraining) {
   const TemporaryFolder folder;
   ASSERT_EQ(run_bough(small_run(folder.file("out"))).exit_code, 0);
