@@ -37,10 +37,26 @@ RunStatus status_from(const std::string& text) {
 }
 
 /// "[json.exception.out_of_range.403] key 'name' not found" without what stands in brackets.
-std::string reason_of(const json::exception& error) {
+std::string reason_of(const std::exception& error) {
   const std::string text = error.what();
   const std::size_t end = text.find("] ");
   return end == std::string::npos ? text : text.substr(end + 2);
+}
+
+[[noreturn]] void refuse(const std::string& path, const std::string& reason) {
+  throw IoError("results", fmt::format("'{}' should hold the results that bough run writes, and does not: {}; put a "
+                                       "copy back, or run the experiment anew with another --out",
+                                       path, reason));
+}
+
+json read_object(const std::string& path) {
+  try {
+    json file = read_json_file(path);
+    if (!file.is_object()) refuse(path, fmt::format("it holds {}", json_excerpt(file)));
+    return file;
+  } catch (const ConfigError& error) {
+    refuse(path, reason_of(error));
+  }
 }
 
 const json& object_in(const json& entry, const char* key) {
@@ -193,7 +209,7 @@ void save_results(const std::string& path, const Results& results) {
 }
 
 Results load_results(const std::string& path) {
-  const json file = read_json_file(path);
+  const json file = read_object(path);
   try {
     const json& metric = file.at("metric");
     Results results{.name = file.at("name"),
@@ -222,7 +238,9 @@ Results load_results(const std::string& path) {
     }
     return results;
   } catch (const json::exception& error) {
-    throw IoError("results", fmt::format("'{}' does not hold results of bough run: {}", path, reason_of(error)));
+    refuse(path, reason_of(error));
+  } catch (const IoError& error) {
+    refuse(path, reason_of(error));
   }
 }
 

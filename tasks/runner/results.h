@@ -86,7 +86,7 @@ struct Results {
 nlohmann::ordered_json to_json(const Results& results);
 /// Replaces the file atomically. Numbers that are not finite become null.
 void save_results(const std::string& path, const Results& results);
-/// IoError if the file is not there, ConfigError or IoError if it is not one of ours.
+/// IoError if the file is not there or is not one of ours.
 Results load_results(const std::string& path);
 
 /// Results::data_folders of the results in a folder, those below the working directory relative to it, as graphs from

@@ -112,6 +112,24 @@ TEST(Resume, ReadsResultsThatDoNotSayWhereTheirDataWas) {
   EXPECT_EQ(resumed.exit_code, 0) << resumed.errors;
 }
 
+TEST(Results, ThatAreDamagedAreOneSentenceWithWhatToDo) {
+  const TemporaryFolder folder;
+  const std::string out = folder.file("out"), file = folder.file("out/results.json");
+  ASSERT_EQ(run_bough(small_run(out)).exit_code, 0);
+  const std::string whole = file_content(file);
+  for (const std::string& damaged : {std::string("[]"), std::string("{}"), std::string(), whole.substr(0, 300)}) {
+    write_file(file, damaged);
+    for (const std::vector<std::string>& command : std::vector<std::vector<std::string>>{
+             {"report", out}, {"compare", out, "--out", folder.file("both")}, {"run", "--resume", "--out", out}}) {
+      const ProgramResult result = run_bough(command);
+      EXPECT_EQ(result.exit_code, 1) << command.front() << " " << damaged;
+      EXPECT_THAT(result.errors,
+                  AllOf(HasSubstr("'" + file + "' should hold the results that bough run writes, and does not: "),
+                        HasSubstr("put a copy back, or run the experiment anew with another --out")));
+    }
+  }
+}
+
 TEST(Run, SaysThatAValueThatIsSetIsSweptNoMore) {
   const TemporaryFolder folder;
   const ProgramResult result = run_bough(small_run(folder.file("out"), {"--set", "train.seed=7", "--dry-run"}));
