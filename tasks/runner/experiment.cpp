@@ -155,7 +155,8 @@ PlannedRun check_run(const ParameterTable& table, const tasks::Task& task, const
 std::string absolute(const std::string& path) { return std::filesystem::absolute(path).lexically_normal().string(); }
 
 /// A library that an experiment names is looked up like data. One that is no longer there may have been loaded from
-/// elsewhere (--plugin). Returns where it is, so that the saved experiment can be read from another folder.
+/// elsewhere (--plugin). Returns where it is, so that the saved experiment can be read from another folder; empty if it
+/// is not there under its whole path, but other libraries are loaded, one of which may be the same under another name.
 std::string load_named_plugin(const std::string& name, const std::vector<std::string>& folders) {
   std::string path;
   try {
@@ -166,12 +167,47 @@ std::string load_named_plugin(const std::string& name, const std::vector<std::st
     };
     const std::vector<std::string> loaded = tasks::loaded_plugins();
     if (const auto found = std::ranges::find_if(loaded, same_file); found != loaded.end()) return absolute(*found);
+    if (!loaded.empty() && std::filesystem::path(name).is_absolute()) return "";
     throw ConfigError("plugins", fmt::format("there is no library '{}' in {}; say where it is with --plugin FILE "
                                              "(RunOptions::plugins)",
                                              name, fmt::join(folders, ", ")));
   }
   load_plugin(path);
   return absolute(path);
+}
+
+/// Loads the libraries that an experiment names, which stand with their whole path in it after that.
+void load_named_plugins(json& source, const std::vector<std::string>& folders) {
+  const auto named = source.find("plugins");
+  if (named == source.end() || !named->is_array()) return;
+  json found = json::array();
+  for (const json& library : *named) {
+    if (!library.is_string()) {
+      found.push_back(library);  // refused with the other keys
+    } else if (std::string path = load_named_plugin(library.get<std::string>(), folders); !path.empty()) {
+      found.push_back(std::move(path));
+    }
+  }
+  *named = std::move(found);
+}
+
+/// Adds the libraries that patterns of the runs come from and that the experiment does not name, such as those of
+/// --plugin, so that the saved experiment can be run again without naming them.
+void add_used_plugins(json& source, const std::vector<PlannedRun>& runs) {
+  std::vector<std::string> named;
+  if (source.contains("plugins") && source["plugins"].is_array())
+    named = source["plugins"].get<std::vector<std::string>>();
+  for (const PlannedRun& run : runs) {
+    for (const std::string& library : tasks::plugins_of(run.config["graph"])) {
+      const auto is_it = [&library](const std::string& path) {
+        std::error_code ignored;
+        return path == library || std::filesystem::equivalent(path, library, ignored);
+      };
+      if (std::ranges::any_of(named, is_it)) continue;
+      named.push_back(library);
+      source["plugins"].push_back(library);
+    }
+  }
 }
 
 /// "[bpt] k must be ..." as a part of another error: "bpt: k must be ...".
@@ -204,11 +240,7 @@ PlannedRun run_at(const std::vector<SweepAxis>& axes, const SweepPlace& place,
 /// Of an experiment that extends no other any more.
 Experiment read_merged(json source, const ExperimentOptions& options) {
   for (const std::string& text : options.overrides) apply_override(source, text);
-  if (source.contains("plugins") && source["plugins"].is_array()) {
-    for (json& library : source["plugins"]) {
-      if (library.is_string()) library = load_named_plugin(library.get<std::string>(), options.data_folders);
-    }
-  }
+  load_named_plugins(source, options.data_folders);
 
   const tasks::Task& task = tasks::task_named(task_kind(source));
   const ParameterTable table = experiment_parameters(task);
@@ -252,6 +284,7 @@ Experiment read_merged(json source, const ExperimentOptions& options) {
     require_valid_below_sweep(own, first, table);
   }
   require_known_focus(own, experiment.runs);
+  add_used_plugins(experiment.source, experiment.runs);
   experiment.description = own.value("description", "");
   experiment.references = references_of(own);
   experiment.jobs = own.value("jobs", json()).is_number_integer() ? own["jobs"].get<std::int64_t>() : 0;

@@ -24,7 +24,8 @@ struct PlannedRun {
 struct Experiment {
   std::string name;
   std::string description;
-  nlohmann::json source;  ///< as given, with what it extends and what --set changed
+  /// As given, with what it extends, what --set changed and all libraries that its patterns come from.
+  nlohmann::json source;
   const tasks::Task* task = nullptr;
   std::vector<PlannedRun> runs;
   std::int64_t jobs = 0;  ///< runs side by side; 0 = as many as there are cores

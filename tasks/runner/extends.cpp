@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 
 #include "bough/core/errors.h"
 #include "bough/core/json.h"
+#include "tasks/registry.h"
 #include "tasks/runner/sweep_axes.h"
 
 namespace bough::runner {
@@ -32,6 +34,16 @@ void merge_values(json& base, const json& change) {
   for (const auto& [key, value] : change.items()) {
     value.is_null() ? void(base.erase(key)) : merge_values(base[key], value);
   }
+}
+
+/// What "task" and "model" are where they do not say of which kind.
+std::map<std::string, std::string> default_kinds() {
+  const tasks::Task& task = *tasks::all_tasks().front();
+  std::map<std::string, std::string> kinds{{"task", task.name()}};
+  for (const Parameter& parameter : task.model_parameters()) {
+    if (parameter.name == "kind") kinds["model"] = parameter.choices.front();
+  }
+  return kinds;
 }
 
 /// Whether the experiment itself gives a value at a dotted path.
@@ -118,6 +130,12 @@ json merge_experiment(json base, const json& change) {
   }
   // A bare name stands for the pattern without parameters, so that parameters can be added to it.
   if (const auto graph = base.find("graph"); graph != base.end() && graph->is_string()) *graph = {{"kind", *graph}};
+  for (const auto& [key, kind] : default_kinds()) {
+    const auto before = base.find(key);
+    const auto now = change.find(key);
+    if (before == base.end() || !before->is_object() || before->contains("kind") || now == change.end()) continue;
+    if (now->is_object() && now->contains("kind") && (*now)["kind"] != kind) base.erase(before);
+  }
   merge_values(base, change);
   return base;
 }

@@ -26,7 +26,8 @@ struct ExtendedExperiment {
 ExtendedExperiment with_extended(nlohmann::json source, const ExtendsLookup& lookup);
 
 /// `base` changed by `change`, an experiment that extends it:
-/// - objects are merged key by key, except that one of another "kind" replaces the whole object;
+/// - objects are merged key by key, except that one of another "kind" replaces the whole object, also where the base
+///   means a kind without naming it: the task char_lm, the model graph_transformer;
 /// - anything else replaces what was there: numbers, texts and lists, the bare name of a graph too;
 /// - null removes the key;
 /// - "sweep" is replaced as a whole; where `change` has none, its values end the sweep of their path, as --set does.

@@ -51,7 +51,8 @@ looked up beside the one that names it, then under `--data DIR`; an experiment t
 first.
 
 - Objects are merged key by key, `"train": {"steps": 50}` changes the steps alone. An object that names another `kind` than
-  that of the base replaces it as a whole: a graph of another pattern, another corpus, another task.
+  that of the base replaces it as a whole: a graph of another pattern, another corpus, another task. A task or a model
+  that names no kind is of the default one.
 - Everything else replaces what the base has: numbers, texts, lists, and a graph that is given by its bare name.
 - `null` takes a key away, so that its default holds.
 - `sweep` is replaced as a whole. Where it is not given, that of the base stays, without the paths that the experiment

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "bough/core/errors.h"
 #include "bough/core/json.h"
@@ -36,10 +37,26 @@ RunStatus status_from(const std::string& text) {
 }
 
 /// "[json.exception.out_of_range.403] key 'name' not found" without what stands in brackets.
-std::string reason_of(const json::exception& error) {
+std::string reason_of(const std::exception& error) {
   const std::string text = error.what();
   const std::size_t end = text.find("] ");
   return end == std::string::npos ? text : text.substr(end + 2);
+}
+
+[[noreturn]] void refuse(const std::string& path, const std::string& reason) {
+  throw IoError("results", fmt::format("'{}' should hold the results that bough run writes, and does not: {}; put a "
+                                       "copy back, or run the experiment anew with another --out",
+                                       path, reason));
+}
+
+json read_object(const std::string& path) {
+  try {
+    json file = read_json_file(path);
+    if (!file.is_object()) refuse(path, fmt::format("it holds {}", json_excerpt(file)));
+    return file;
+  } catch (const ConfigError& error) {
+    refuse(path, reason_of(error));
+  }
 }
 
 const json& object_in(const json& entry, const char* key) {
@@ -165,6 +182,7 @@ ordered_json to_json(const Results& results) {
                        {"experiment", results.experiment},
                        {"host", results.host},
                        {"command", results.command},
+                       {"data_folders", results.data_folders},
                        {"metric",
                         {{"name", results.metric.name},
                          {"label", results.metric.label},
@@ -191,7 +209,7 @@ void save_results(const std::string& path, const Results& results) {
 }
 
 Results load_results(const std::string& path) {
-  const json file = read_json_file(path);
+  const json file = read_object(path);
   try {
     const json& metric = file.at("metric");
     Results results{.name = file.at("name"),
@@ -200,6 +218,7 @@ Results load_results(const std::string& path) {
                     .experiment = file.at("experiment"),
                     .host = file.at("host"),
                     .command = file.at("command"),
+                    .data_folders = file.value("data_folders", std::vector<std::string>()),
                     .metric = {.name = metric.at("name"),
                                .label = metric.at("label"),
                                .lower_is_better = metric.at("lower_is_better")},
@@ -219,7 +238,27 @@ Results load_results(const std::string& path) {
     }
     return results;
   } catch (const json::exception& error) {
-    throw IoError("results", fmt::format("'{}' does not hold results of bough run: {}", path, reason_of(error)));
+    refuse(path, reason_of(error));
+  } catch (const IoError& error) {
+    refuse(path, reason_of(error));
+  }
+}
+
+std::vector<std::string> recorded_data_folders(const std::string& folder) {
+  namespace fs = std::filesystem;
+  const fs::path file = fs::path(folder) / "results.json";
+  if (!fs::exists(file)) return {};
+  std::error_code error;
+  const fs::path here = fs::current_path(error);
+  try {
+    std::vector<std::string> folders = load_results(file.string()).data_folders;
+    for (std::string& one : folders) {
+      const fs::path below = fs::path(one).lexically_relative(here);
+      if (!below.empty() && *below.begin() != "..") one = below.string();
+    }
+    return folders;
+  } catch (const Error&) {
+    return {};
   }
 }
 

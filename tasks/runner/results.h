@@ -69,6 +69,8 @@ struct Results {
   nlohmann::json experiment;  ///< as given, with what --set changed
   nlohmann::json host;
   std::string command;  ///< how to repeat it
+  /// Whole paths of where its data was looked up, but for the folder of the results; none in those of earlier versions.
+  std::vector<std::string> data_folders = {};
   Metric metric;
   std::vector<Bound> bounds;
   std::vector<Reference> references = {};
@@ -84,7 +86,11 @@ struct Results {
 nlohmann::ordered_json to_json(const Results& results);
 /// Replaces the file atomically. Numbers that are not finite become null.
 void save_results(const std::string& path, const Results& results);
-/// IoError if the file is not there, ConfigError or IoError if it is not one of ours.
+/// IoError if the file is not there or is not one of ours.
 Results load_results(const std::string& path);
+
+/// Results::data_folders of the results in a folder, those below the working directory relative to it, as graphs from
+/// files are named in configurations; none if there are no results that can be read.
+std::vector<std::string> recorded_data_folders(const std::string& folder);
 
 }  // namespace bough::runner

@@ -152,6 +152,21 @@ class Forwarder : public runner::SweepObserver {
   std::exception_ptr thrown_;
 };
 
+/// What is resumed, or repeated from the experiment.json of its results, finds its data where it was found before:
+/// last, so that folders that are given now win.
+std::vector<std::string> data_folders(const RunOptions& options) {
+  std::vector<std::string> folders = options.data_folders;
+  const auto add_recorded = [&folders](const std::string& folder) {
+    for (std::string& recorded : runner::recorded_data_folders(folder)) {
+      if (std::ranges::count(folders, recorded) == 0) folders.push_back(std::move(recorded));
+    }
+  };
+  const fs::path file = options.experiment_file;
+  if (file.filename() == "experiment.json") add_recorded(file.parent_path().string());
+  if (options.resume && !options.folder.empty()) add_recorded(options.folder);
+  return folders;
+}
+
 }  // namespace
 
 double RunOutcome::metric(const std::string& which) const {
@@ -171,7 +186,7 @@ double RunOutcome::metric(const std::string& which) const {
 ExperimentResults run_experiment(const json& experiment, const RunOptions& options) {
   for (const std::string& library : options.plugins) load_plugin(library);
   const runner::Experiment checked = runner::read_experiment(experiment, {.overrides = options.overrides,
-                                                                          .data_folders = options.data_folders,
+                                                                          .data_folders = data_folders(options),
                                                                           .device = options.device,
                                                                           .file = options.experiment_file});
   const std::vector<runner::RunPlan> plans = runner::plan_runs(checked);

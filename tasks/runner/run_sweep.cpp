@@ -45,6 +45,23 @@ std::optional<std::string> drawn(const json& graph) {
   }
 }
 
+/// Whole paths of these and of those that earlier runs in the folder of results have added, each once, without that
+/// folder itself: what holds only where the results are now is no place for data.
+std::vector<std::string> whole_data_folders(std::vector<std::string> folders, const std::vector<std::string>& before,
+                                            const std::string& folder_of_results) {
+  const auto whole = [](const std::string& folder) {
+    const std::string path = fs::absolute(folder).lexically_normal().string();
+    return path.size() > 1 && path.ends_with('/') ? path.substr(0, path.size() - 1) : path;
+  };
+  folders.insert(folders.end(), before.begin(), before.end());
+  std::vector<std::string> result;
+  for (const std::string& folder : folders) {
+    const std::string path = whole(folder);
+    if (path != whole(folder_of_results) && std::ranges::count(result, path) == 0) result.push_back(path);
+  }
+  return result;
+}
+
 class Sweep {
  public:
   Sweep(const Experiment& experiment, const std::vector<RunPlan>& plans, const SweepOptions& options);
@@ -88,6 +105,8 @@ Sweep::Sweep(const Experiment& experiment, const std::vector<RunPlan>& plans, co
   results.experiment = experiment.source;
   results.host = describe_host();
   results.command = options.command;
+  results.data_folders =
+      whole_data_folders(experiment.runs.front().checked.data_folders, results.data_folders, options.folder);
   results.metric = experiment.task->metric();
   results.bounds = experiment.task->bounds(experiment.runs.front().checked);
   for (const RunPlan& plan : plans) {

@@ -164,14 +164,39 @@ TEST_F(PluginRun, ASavedExperimentFindsThePluginsThatItNames) {
   EXPECT_EQ(same.exit_code, 0) << same.errors;
 }
 
-TEST_F(PluginRun, ReportsOfResultsWithoutPicturesSayHowToGetThem) {
+TEST_F(PluginRun, ASavedExperimentNamesThePluginsOfTheCommandLine) {
+  const json saved = json::parse(file_content(out + "/experiment.json"));
+  EXPECT_EQ(saved["plugins"], json({std::filesystem::canonical(library).string()}));
+  const ProgramResult again = run_bough({"run", out + "/experiment.json", "--out", folder.file("again")});
+  EXPECT_EQ(again.exit_code, 0) << again.errors;
+  EXPECT_EQ(json::parse(file_content(folder.file("again/experiment.json"))), saved);
+  const ProgramResult resumed = run_bough({"run", folder.file("tiny.json"), "--out", out, "--resume"});
+  EXPECT_EQ(resumed.exit_code, 0) << resumed.errors;
+  EXPECT_EQ(json::parse(file_content(out + "/experiment.json")), saved) << "though the command did not name it again";
+}
+
+TEST_F(PluginRun, ASavedExperimentRunsWithTheLibraryThatIsElsewhereNow) {
+  move_library();
+  const ProgramResult missing = run_bough({"run", out + "/experiment.json", "--dry-run"});
+  EXPECT_EQ(missing.exit_code, 2);
+  EXPECT_THAT(missing.errors, testing::AllOf(HasSubstr("libmoving.so"), HasSubstr("--plugin FILE")));
+  const ProgramResult given = run_bough({"run", out + "/experiment.json", "--dry-run", "--plugin", moved});
+  EXPECT_EQ(given.exit_code, 0) << given.errors;
+}
+
+TEST_F(PluginRun, ReportsOfResultsWithoutPicturesLoadItAgainOrSayHowToGetThem) {
   json results = json::parse(file_content(out + "/results.json"));
   results.erase("pictures");
   write_file(out + "/results.json", results.dump());
+  const ProgramResult recorded = run_bough({"report", out});
+  EXPECT_EQ(recorded.errors, "");
+  EXPECT_THAT(file_content(out + "/report.html"), HasSubstr("<figcaption>every_second"));
+  move_library();
   const ProgramResult without = run_bough({"report", out});
   EXPECT_EQ(without.exit_code, 0);
-  EXPECT_THAT(without.errors, testing::AllOf(HasSubstr("no picture of"), HasSubstr("--plugin FILE")));
-  const ProgramResult with = run_bough({"report", out, "--plugin", library});
+  EXPECT_THAT(without.errors,
+              testing::AllOf(HasSubstr("no picture of the pattern 'every_second'"), HasSubstr("--plugin FILE")));
+  const ProgramResult with = run_bough({"report", out, "--plugin", moved});
   EXPECT_EQ(with.errors, "");
   EXPECT_THAT(file_content(out + "/report.html"), HasSubstr("<figcaption>every_second"));
 }

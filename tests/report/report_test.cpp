@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <map>
@@ -407,6 +408,51 @@ TEST(References, SurviveBeingWrittenReadAndCombined) {
   results.name = "other";
   results.references.push_back({"Third", 0.6, "another figure of it"});
   EXPECT_EQ(combine({read, results}).references.size(), 3u);
+}
+
+TEST(Combine, RefusesDifferentTasksThatShareAMetric) {
+  runner::Results one = runner::sample_classification(), other = runner::sample_classification();
+  one.name = "films";
+  other.name = "pairs";
+  for (runner::RunResult& run : one.runs) run.config["task"]["kind"] = "text_classification";
+  EXPECT_NO_THROW(combine({one, other})) << "the second one does not tell";
+  for (runner::RunResult& run : other.runs) run.config["task"]["kind"] = "nli";
+  try {
+    combine({one, other});
+    FAIL();
+  } catch (const ConfigError& error) {
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("'films' is an experiment of the task text_classification, 'pairs' "
+                                                   "of nli: though both are scored by accuracy"));
+  }
+}
+
+TEST(Combine, MakesNoFindingsAcrossOtherTestData) {
+  const auto scored_on = [](const char* name, const char* file, const char* hash) {
+    runner::Results results = runner::sample_classification();
+    results.name = name;
+    for (runner::RunResult& run : results.runs) {
+      run.config["task"].update({{"kind", "text_classification"}, {"format", "tsv"}, {"test", file}});
+      run.inputs.data_files = {{file, 6, hash}};
+    }
+    return results;
+  };
+  const auto across = [](const Summary& summary) {
+    return std::ranges::count_if(summary.findings, [&](const Finding& finding) {
+      const auto &one = summary.points[finding.one].settings, &other = summary.points[finding.other].settings;
+      return one["experiment"] != other["experiment"];
+    });
+  };
+  const Summary same = summarize(combine({scored_on("a", "test.tsv", "01"), scored_on("b", "copy.tsv", "01")}));
+  EXPECT_GT(across(same), 0);
+  EXPECT_TRUE(same.has_one_test_set());
+  runner::Results other = scored_on("b", "test.tsv", "02");
+  other.bounds.front().value = 0.7;
+  const Summary different = summarize(combine({scored_on("a", "test.tsv", "01"), other}));
+  EXPECT_EQ(different.findings.size(), 2u) << "one in each experiment";
+  EXPECT_EQ(across(different), 0);
+  EXPECT_THAT(findings_text(different), ::testing::HasSubstr("scored on other data are not compared"));
+  ASSERT_EQ(different.results.bounds.size(), 2u);
+  EXPECT_EQ(different.results.bounds[1].name, "most frequent class, b");
 }
 
 TEST(Combine, TellsExperimentsApartAndRefusesDifferentMetrics) {

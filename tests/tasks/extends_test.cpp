@@ -64,7 +64,13 @@ TEST(MergeExperiment, AnObjectOfAnotherKindReplacesTheWholeObject) {
             json::parse(R"({"length": 64, "corpus": {"kind": "turn_taking"}})"));
   EXPECT_EQ(merged(R"({"task": {"length": 64}})", R"({"task": {"kind": "char_lm"}})")["task"],
             json({{"kind", "char_lm"}, {"length", 64}}))
-      << "the base does not say of which kind it is";
+      << "the base does not say of which kind it is, which is this one";
+  EXPECT_EQ(merged(R"({"task": {"length": 64}})", R"({"task": {"kind": "nli", "train": "a"}})")["task"],
+            json({{"kind", "nli"}, {"train", "a"}}))
+      << "the base means another kind without naming it";
+  EXPECT_EQ(merged(R"({"model": {"heads": 2}})", R"({"model": {"kind": "recurrent", "dim": 8}})")["model"],
+            json({{"kind", "recurrent"}, {"dim", 8}}));
+  EXPECT_EQ(merged(R"({"model": {"heads": 2}})", R"({"model": {"kind": "graph_transformer"}})")["model"]["heads"], 2);
 }
 
 TEST(MergeExperiment, ASweepIsReplacedAsAWholeAndEndsWhereAValueIsSet) {

@@ -9,6 +9,7 @@
 #include "bough/core/errors.h"
 #include "bough/core/json.h"
 #include "bough/graph/plugin.h"
+#include "tasks/recorded_plugins.h"
 #include "tasks/runner/live_results.h"
 #include "tools/bough/commands.h"
 #include "tools/bough/result_folder.h"
@@ -30,18 +31,25 @@ runner::Results results_in(const std::string& folder) {
   return runner::load_results((fs::path(folder) / "results.json").string());
 }
 
+/// "the pattern 'every_second'".
+std::string pattern_in_words(const nlohmann::json& graph) {
+  const nlohmann::json kind = graph.is_object() ? graph.value("kind", nlohmann::json()) : nlohmann::json();
+  return kind.is_string() ? fmt::format("the pattern '{}'", kind.get<std::string>()) : json_excerpt(graph);
+}
+
 /// Results keep a picture of each graph; those of earlier versions do not, and need the plug-ins that they were made
-/// with.
-void tell_missing_pictures(const runner::Results& results) {
+/// with, which are loaded here.
+void load_plugins_for_pictures(const runner::Results& results) {
   std::set<std::string> told;
   for (const runner::RunResult& run : results.runs) {
     const nlohmann::json graph = run.config.value("graph", nlohmann::json());
     if (results.picture_of(graph) != nullptr || !told.insert(graph.dump()).second) continue;
     try {
+      tasks::load_recorded_plugins(graph, run.plugins);
       generators().make(graph);
     } catch (const Error&) {
-      fmt::print(stderr, "bough: no picture of {}: its pattern is not known here; --plugin FILE gives its library\n",
-                 json_excerpt(graph));
+      fmt::print(stderr, "bough: no picture of {}, which is not known here; --plugin FILE gives its library\n",
+                 pattern_in_words(graph));
     }
   }
 }
@@ -58,7 +66,7 @@ void require_different_folders(const std::vector<std::string>& folders) {
 }
 
 void print_and_write(runner::Results results, const std::string& folder) {
-  tell_missing_pictures(results);
+  load_plugins_for_pictures(results);
   report::mark_differences(results);
   const report::Summary summary = report::summarize(std::move(results));
   fmt::print("{}\n{}\n{}\n", report::table_text(summary), report::plot_text(summary), report::findings_text(summary));

@@ -98,6 +98,10 @@ std::optional<std::string> find_checkpoint(const std::string& command, const std
   }
   if (!has_checkpoint(folder)) refuse(command, folder);
   const bool best = !last && fs::exists(folder / training::best_file);
+  if (!best && !last) {
+    fmt::print(stderr, "bough: '{}' has no {}, so its last parameters are used; --last says that they are meant\n",
+               folder.string(), training::best_file);
+  }
   return (folder / (best ? training::best_file : training::checkpoint_file)).string();
 }
 

@@ -7,8 +7,9 @@
 namespace bough::cli {
 
 /// The checkpoint that a path means: that file, or of the folder of a run the best parameters, with `last` those after
-/// the last step. Empty for the folder of an experiment: its runs are printed, with how `command` is used on one.
-/// IoError that says what can be named, if there is no model.
+/// the last step; these also where the best ones are missing, with a line to stderr. Empty for the folder of an
+/// experiment: its runs are printed, with how `command` is used on one. IoError that says what can be named, if there
+/// is no model.
 std::optional<std::string> find_checkpoint(const std::string& command, const std::string& path, bool last);
 
 /// Prints a line to stderr if the pattern of the model builds another graph now than when it was trained: the model

@@ -27,7 +27,8 @@ bool is_better(const Point& one, const Point& other, bool lower_is_better) {
 double degree_distance(const Point& one, const Point& other) { return std::abs(std::log(other.degree / one.degree)); }
 
 bool is_near(const Point& one, const Point& other) {
-  return one.length == other.length && degree_distance(one, other) <= std::log(same_degree);
+  return one.length == other.length && have_same_test_data(one, other) &&
+         degree_distance(one, other) <= std::log(same_degree);
 }
 
 /// Whether the sweep has set the same; which experiment a run belongs to changes no score.
@@ -330,7 +331,8 @@ std::string Summary::findings_remark() const {
                        findings_left_out == 1 ? "" : "s", findings_left_out == 1 ? "is" : "are");
   }
   if (!findings.empty()) return "";
-  const char* where = lengths().size() > 1 ? " at the same length" : "";
+  const std::string where = std::string(lengths().size() > 1 ? " at the same length" : "") +
+                            (has_one_test_set() ? "" : " and were scored on the same data");
   return focus.empty() ? fmt::format("No two patterns have about the same degree{} here.", where)
                        : fmt::format("No other pattern has about the same degree as {}{} here.", focus, where);
 }
@@ -338,6 +340,7 @@ std::string Summary::findings_remark() const {
 std::vector<std::string> Summary::findings_method() const {
   if (findings.empty()) return {};
   std::vector<std::string> sentences{"± is the standard deviation over seeds."};
+  if (!has_one_test_set()) sentences.emplace_back("Runs that were scored on other data are not compared.");
   if (tested == 0) return sentences;
   const auto uses = [&](Pairing pairing) {
     return std::ranges::any_of(findings, [&](const Finding& f) { return f.test && f.test->pairing == pairing; });

@@ -138,6 +138,31 @@ double last_metric_of(const runner::RunResult& run, const std::string& name) {
   return value.is_number() ? value.get<double>() : std::nan("");
 }
 
+/// The part of a task's settings that says what it is scored on, files with the hash of what is in them.
+json test_data_of(const runner::RunResult& run) {
+  const json task = run.config.value("task", json::object());
+  const json corpus = task.is_object() ? task.value("corpus", json()) : json();
+  const json& source = corpus.is_object() ? corpus : task;
+  json result = json::object();
+  if (!source.is_object()) return result;
+  std::vector<const char*> keys{"kind", "format", "reads", "test_characters"};
+  const char* file = "test";
+  if (corpus.is_object()) {
+    const bool has_own_file = corpus.value("test_path", json("")) != json("");
+    file = has_own_file ? "test_path" : "path";
+    if (!has_own_file) keys.insert(keys.end(), {"held_out", "characters"});
+  }
+  for (const char* key : keys) {
+    if (source.contains(key)) result[key] = source[key];
+  }
+  if (const json name = source.value(file, json()); name.is_string()) {
+    result["file"] = name;
+    const auto known = std::ranges::find(run.inputs.data_files, name.get<std::string>(), &runner::DataFile::name);
+    if (known != run.inputs.data_files.end()) result["hash"] = known->hash;
+  }
+  return result;
+}
+
 Point point_of(const Runs& runs, const std::string& metric, const json& usual) {
   const runner::RunResult& first = *runs.front();
   const json graph = first.config.value("graph", json::object()), settings = settings_of(first);
@@ -149,6 +174,7 @@ Point point_of(const Runs& runs, const std::string& metric, const json& usual) {
               .graph = graph,
               .config = without_seed(first.config),
               .settings = settings,
+              .test_data = test_data_of(first),
               .degree = first.facts.attention_degree,
               .length = first.facts.length,
               .num_edges = first.facts.num_edges,

@@ -19,6 +19,21 @@ std::vector<std::int64_t> Summary::lengths() const {
   return {lengths.begin(), lengths.end()};
 }
 
+bool have_same_test_data(const Point& one, const Point& other) {
+  const bool hashed = one.test_data.contains("hash") && other.test_data.contains("hash");
+  return std::ranges::all_of(one.test_data.items(), [&](const auto& entry) {
+    if (hashed && entry.key() == "file") return true;
+    const auto same = other.test_data.find(entry.key());
+    return same == other.test_data.end() || *same == entry.value();
+  });
+}
+
+bool Summary::has_one_test_set() const {
+  return std::ranges::all_of(points, [&](const Point& one) {
+    return std::ranges::all_of(points, [&](const Point& other) { return have_same_test_data(one, other); });
+  });
+}
+
 std::vector<std::string> Summary::kinds() const {
   std::vector<std::string> kinds;
   const auto add = [&kinds](const Point& point) {
@@ -74,6 +89,33 @@ Summary summarize(runner::Results results) {
   return summary;
 }
 
+namespace {
+
+/// Empty if no run tells.
+std::string task_of(const runner::Results& results) {
+  for (const runner::RunResult& run : results.runs) {
+    const auto kind = nlohmann::json::json_pointer("/task/kind");
+    if (run.config.contains(kind) && run.config[kind].is_string()) return run.config[kind];
+  }
+  return "";
+}
+
+/// Whether the scores of both mean the same.
+void require_comparable(const runner::Results& one, const runner::Results& other) {
+  if (one.metric.name != other.metric.name) {
+    throw ConfigError("compare", fmt::format("'{}' is scored by {}, '{}' by {}: they cannot share a plot", one.name,
+                                             one.metric.name, other.name, other.metric.name));
+  }
+  const std::string task = task_of(one), other_task = task_of(other);
+  if (task.empty() || other_task.empty() || task == other_task) return;
+  throw ConfigError("compare",
+                    fmt::format("'{}' is an experiment of the task {}, '{}' of {}: though both are scored by "
+                                "{}, their scores cannot share a plot; compare those of one task",
+                                one.name, task, other.name, other_task, one.metric.name));
+}
+
+}  // namespace
+
 runner::Results combine(std::vector<runner::Results> all) {
   if (all.empty()) throw ConfigError("compare", "at least one folder with results is needed");
   runner::Results result = all.front();
@@ -84,10 +126,7 @@ runner::Results combine(std::vector<runner::Results> all) {
   result.pictures.clear();
   std::map<std::string, int> uses;
   for (const runner::Results& one : all) {
-    if (one.metric.name != result.metric.name) {
-      throw ConfigError("compare", fmt::format("'{}' is scored by {}, '{}' by {}: they cannot share a plot",
-                                               all.front().name, result.metric.name, one.name, one.metric.name));
-    }
+    require_comparable(all.front(), one);
     const int number = ++uses[one.name];
     const std::string name = number == 1 ? one.name : fmt::format("{} {}", one.name, number);
     result.name += (result.name.empty() ? "" : " and ") + name;
@@ -102,8 +141,12 @@ runner::Results combine(std::vector<runner::Results> all) {
       if (result.picture_of(picture.graph) == nullptr) result.pictures.push_back(picture);
     }
     for (const runner::Bound& bound : one.bounds) {
-      const bool known = std::ranges::any_of(result.bounds, [&](const auto& b) { return b.name == bound.name; });
-      if (!known) result.bounds.push_back(bound);
+      const auto same_name = std::ranges::find(result.bounds, bound.name, &runner::Bound::name);
+      if (same_name == result.bounds.end()) {
+        result.bounds.push_back(bound);
+      } else if (same_name->value != bound.value) {
+        result.bounds.push_back({.name = fmt::format("{}, {}", bound.name, name), .value = bound.value});
+      }
     }
     for (const runner::Reference& reference : one.references) {
       if (std::ranges::count(result.references, reference) == 0) result.references.push_back(reference);

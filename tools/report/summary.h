@@ -36,6 +36,8 @@ struct Point {
   nlohmann::json config;  ///< of its runs, without the seed
   /// What the sweep sets beside graph and seed, by path, the length included: {"model.layers": 4, "task.length": 512}.
   nlohmann::json settings;
+  /// What its runs were scored on, as far as they tell: {"file": "test.tsv", "hash": ..., "format": ...}.
+  nlohmann::json test_data;
   double degree = 0;
   std::int64_t length = 0, num_edges = 0, num_nodes = 0, parameters = 0;
   /// Test scores of the checkpoints that were best on the validation data, and of those after the last step; of the
@@ -54,6 +56,10 @@ struct Point {
   std::vector<std::string> runs = {};  ///< their names
   std::vector<Times> run_times = {};   ///< of each of them
 };
+
+/// Whether both were scored on the same data. What one of them does not tell is not compared, and the name of a file
+/// only where no hash says what is in it.
+bool have_same_test_data(const Point& one, const Point& other);
 
 /// Above this share of its processor time a run has had to wait so much that its times say little.
 inline constexpr double busy_share = 0.05;
@@ -107,6 +113,7 @@ struct Summary {
   /// Why times of some settings cannot be compared, one sentence for each reason.
   std::vector<std::string> times_remarks() const;
 
+  bool has_one_test_set() const;              ///< whether all points were scored on the same data
   std::vector<std::int64_t> lengths() const;  ///< all different ones, ascending
   /// All different kinds of patterns, those of the focus first: the order and the colours of every plot.
   std::vector<std::string> kinds() const;
@@ -121,7 +128,7 @@ struct Summary {
 Summary summarize(runner::Results results);
 
 /// Several results as one: runs are told apart by the name of their experiment. ConfigError unless all have the same
-/// metric.
+/// metric and the same task.
 runner::Results combine(std::vector<runner::Results> all);
 
 }  // namespace bough::report

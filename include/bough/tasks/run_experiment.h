@@ -92,7 +92,9 @@ class RunObserver {
 struct RunOptions {
   /// results.json, experiment.json and runs/NAME/ (log and checkpoints) go there. Empty: nothing is left on the disk.
   std::string folder = {};
-  std::vector<std::string> data_folders = {};  ///< where relative paths of data files are looked up, in this order
+  /// Where relative paths of data files are looked up, in this order. With `resume`, and where experiment_file is the
+  /// experiment.json of a folder of results, the folders in which its data was looked up before come last.
+  std::vector<std::string> data_folders = {};
   /// The file that the experiment was read from. What it "extends" is looked up beside it, without a file in the
   /// current folder, then in data_folders; data is looked up beside the extended files too, last.
   std::string experiment_file = {};
