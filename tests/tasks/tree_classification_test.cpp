@@ -111,7 +111,8 @@ class TreeClassification : public testing::Test {
 
 TEST_F(TreeClassification, ReadsLabelsOfPhrasesAndScoresSentences) {
   const std::string lines = "(3 (2 A) (4 (4 good) (2 film-maker's)))\n(2 (2 So) (2 so))\n(2 (1 bad) (2 film))\n";
-  const json files = {{"train", file("a", lines)}, {"valid", file("b", lines)}, {"test", file("c", lines)}};
+  const json files = {
+      {"train", file("a", lines)}, {"valid", file("b", lines)}, {"test", file("c", lines)}, {"min_count", 1}};
   const TreeCorpus trees = corpus(files);
   EXPECT_THAT(trees.labels, ElementsAre("negative", "positive"));
   EXPECT_EQ(trees.train.num_trees(), 2) << "no phrase of the second one counts";
