@@ -27,7 +27,6 @@ namespace {
 
 using nlohmann::json;
 using ::testing::ElementsAre;
-using ::testing::ElementsAreArray;
 using ::testing::HasSubstr;
 using Numbers = std::vector<std::int32_t>;
 
