@@ -4,10 +4,12 @@
 #include <nlohmann/json.hpp>
 
 #include "bough/autograd/autograd.h"
+#include "bough/core/random.h"
 #include "bough/graph/batch.h"
 #include "bough/graph/graph_generator.h"
 #include "bough/ops/attention_plan.h"
 #include "bough/ops/graph_attention.h"
+#include "kernels/attention/views.h"
 #include "kernels/reference/graph_attention.h"
 #include "tests/kernels/graph_attention_cases.h"
 #include "tests/support/compare.h"
@@ -161,6 +163,51 @@ TEST(GraphAttentionTiles, DropTheSameEdgesAsRows) {
     const std::vector<Tensor> tiles = with_seed(c), rows = with_seed(by_rows(c));
     for (std::size_t i = 0; i < tiles.size(); ++i) {
       expect_close(tiles[i], rows[i], {.relative = 1e-9, .absolute = 1e-9});
+    }
+  }
+}
+
+/// Whether each edge of a graph without parallel ones is kept in each of two heads: in forward, where each source has a
+/// value of its own, and in backward, where each destination has a gradient of its own.
+void expect_dropped_as_defined(const Graph& graph, DType dtype, AttentionKernel kernel, bool relations) {
+  const std::int64_t nodes = graph.num_dst(), heads = 2;
+  RandomGenerator generator;
+  generator.set_state({.seed = 0x9876543212345678u, .stream = 0xABCDEF0123456789u});
+  const AttentionDropout dropout{.threshold = 0x60000000u, .stream = generator.state()};
+  AttentionCase c = attention_case(graph, dtype, {heads, 4, nodes}, {.relation_keys = relations});
+  std::vector<float> one_hot(static_cast<std::size_t>(nodes * heads * nodes));
+  for (std::int64_t i = 0; i < nodes * heads; ++i) one_hot[static_cast<std::size_t>(i * nodes + i / heads)] = 1;
+  c.v = Tensor::from_vector(one_hot, {nodes, heads, nodes});
+  if (dtype == DType::float64) c.v = Tensor::from_vector(c.v.to_vector<double>(), c.v.shape());
+  c.v.set_requires_grad(true);
+  c.options.dropout = 0.375;
+  c.options.generator = &generator;
+  c.options.kernel = kernel;
+  const Tensor out = attend(c);
+  out.backward({.gradient = c.v.detach()});
+  const auto forward = out.to_vector<double>(), backward = c.v.grad().to_vector<double>();
+  const CooView edges = graph.coo();
+  std::int64_t wrong = 0;
+  for (std::size_t e = 0; e < edges.src.size(); ++e) {
+    const std::int64_t src = edges.src[e], dst = edges.dst[e];
+    for (std::int64_t h = 0; h < heads; ++h) {
+      const bool keeps = dropout.keeps(edges.src[e], edges.dst[e], h, 0);
+      wrong += (forward[static_cast<std::size_t>((dst * heads + h) * nodes + src)] != 0) != keeps;
+      wrong += (backward[static_cast<std::size_t>((src * heads + h) * nodes + dst)] != 0) != keeps;
+    }
+  }
+  EXPECT_EQ(wrong, 0) << "of " << edges.src.size() << " edges";
+}
+
+TEST(GraphAttentionTiles, AndRowsDropWhatTheEdgesNumbersSayOnEveryInstructionSet) {
+  for (const auto& [name, graph] : tiled_graphs()) {
+    if (graph.num_dst() > 200) continue;  // the work grows as edges times nodes
+    SCOPED_TRACE(name);
+    for (const DType dtype : {DType::float32, DType::float64}) {
+      for (const AttentionKernel kernel : {AttentionKernel::tile, AttentionKernel::row}) {
+        test::on_every_simd_target(
+            [&] { expect_dropped_as_defined(graph, dtype, kernel, !graph.edge_types().empty()); });
+      }
     }
   }
 }

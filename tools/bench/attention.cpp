@@ -54,6 +54,17 @@ class AttentionBenchmark {
     report_({.case_name = name, .milliseconds = times.ours, .peer = "1 thread", .peer_milliseconds = times.peer});
   }
 
+  /// Attention with dropout against attention without.
+  void compare_dropout(AttentionCase& one) const {
+    for (const AttentionPass pass : {AttentionPass::forward, AttentionPass::both}) {
+      const std::string name = fmt::format("dropout {} {}", one.name(), name_of(pass));
+      if (!selected(options_, name)) continue;
+      const Times times = measure_both(
+          options_, [&] { one.run(pass, 0.1); }, [&] { one.run(pass); });
+      report_({.case_name = name, .milliseconds = times.ours, .peer = "no dropout", .peer_milliseconds = times.peer});
+    }
+  }
+
   /// What looking at the graph costs, once for all layers and steps.
   void measure_plan(const AttentionPattern& pattern) const {
     const std::string case_name = pattern.name + " plan";
@@ -141,6 +152,11 @@ void run_attention(const Options& options, const Report& report) {
     benchmark.measure_plan(pattern);
   }
   if (!options.gpu.empty()) return;
+  for (const AttentionPattern& pattern : patterns) {
+    if (!may_be_selected(options, fmt::format("dropout {} ", pattern.name))) continue;
+    AttentionCase one(pattern);
+    benchmark.compare_dropout(one);
+  }
   for (const std::int64_t k : {4, 64}) {
     for (const AttentionPass pass : {AttentionPass::forward, AttentionPass::both}) benchmark.compare_lengths(k, pass);
   }

@@ -25,9 +25,9 @@ AttentionCase::AttentionCase(const AttentionPattern& pattern) : name_(pattern.na
   graph_.csr();
 }
 
-void AttentionCase::run(AttentionPass pass) {
+void AttentionCase::run(AttentionPass pass, double dropout) {
   require_gradients(pass == AttentionPass::both);
-  const Tensor out = graph_attention(graph_, q_, k_, v_, {.relation_keys = relation_keys_});
+  const Tensor out = graph_attention(graph_, q_, k_, v_, {.relation_keys = relation_keys_, .dropout = dropout});
   if (pass == AttentionPass::both) out.backward({.gradient = d_out_});
 }
 

@@ -32,7 +32,7 @@ class AttentionCase {
   bool has_relations() const { return relation_keys_.defined(); }
   double edges() const { return static_cast<double>(graph_.num_edges()); }
 
-  void run(AttentionPass pass);
+  void run(AttentionPass pass, double dropout = 0);
 
   /// Multiplications and additions that no way of computing it avoids: q.k and p.v of every edge; backward both again
   /// (the weights are not kept) and their three gradients. Products with relation keys can be folded into others.

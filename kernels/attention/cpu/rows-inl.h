@@ -10,10 +10,12 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <limits>
 
 #include "bough/detail/mp/prefetch.h"
+#include "kernels/attention/cpu/dropout-inl.h"
 #include "kernels/attention/cpu/rows.h"
 #include "kernels/attention/views.h"
 #include "kernels/cpu/row_loop-inl.h"
@@ -211,17 +213,34 @@ HWY_INLINE void chunk_value_products(D d, const AttentionInputs<T>& in, HeadRows
   }
 }
 
-/// factors[head * capacity + j] = 0 where the edge is dropped, else dropout's scale.
-template <RowIs row_is, typename T>
-void chunk_dropout(const AttentionInputs<T>& in, std::int64_t row, const EdgeChunk& chunk, T* factors) {
+/// factors[head * capacity + j] = 0 where the edge is dropped and beyond the end of the chunk, else dropout's scale.
+template <RowIs row_is, class D, typename T = hn::TFromD<D>>
+void chunk_dropout(D d, const AttentionInputs<T>& in, std::int64_t row, const EdgeChunk& chunk, T* factors) {
+  constexpr std::size_t capacity = EdgeChunk::capacity;
+  const hn::CappedTag<std::uint64_t, capacity> counters;
+  const auto count = static_cast<std::size_t>(chunk.count);
+  HWY_ALIGN std::uint64_t source_blocks[capacity] = {}, destinations[capacity] = {}, last_counters[capacity] = {};
+  std::array<std::uint32_t, sources_per_draw> edges_of_place = {};  // bit j: edge j has that source of its block
+  for (std::size_t j = 0; j < count; ++j) {
+    const auto other = static_cast<std::uint32_t>(chunk.others[j]), self = static_cast<std::uint32_t>(row);
+    const std::uint32_t source = row_is == RowIs::destination ? other : self;
+    source_blocks[j] = source / sources_per_draw;
+    destinations[j] = row_is == RowIs::destination ? self : other;
+    edges_of_place[source % sources_per_draw] |= 1u << j;
+  }
+  const auto scale = hn::Set(d, static_cast<T>(in.dropout.scale));
   for (std::int64_t h = 0; h < in.heads; ++h) {
-    for (std::int64_t j = 0; j < chunk.count; ++j) {
-      const auto other = chunk.others[j], self = static_cast<std::int32_t>(row);
-      const bool keeps = row_is == RowIs::destination ? in.dropout.keeps(other, self, h, chunk.ordinals[j])
-                                                      : in.dropout.keeps(self, other, h, chunk.ordinals[j]);
-      factors[h * EdgeChunk::capacity + j] = keeps ? static_cast<T>(in.dropout.scale) : T{0};
+    for (std::size_t j = 0; j < count; ++j) last_counters[j] = in.dropout.last_counter(h, chunk.ordinals[j]);
+    std::uint64_t kept = 0;
+    for (std::size_t j = 0; j < count; j += hn::Lanes(counters)) {
+      const auto edges = kept_edges(counters, in.dropout, hn::Load(counters, source_blocks + j),
+                                    hn::Load(counters, destinations + j), hn::Load(counters, last_counters + j));
+      for (std::size_t s = 0; s < sources_per_draw; ++s) kept |= (edges[s] << j) & edges_of_place[s];
     }
-    std::fill(factors + h * EdgeChunk::capacity + chunk.count, factors + (h + 1) * EdgeChunk::capacity, T{0});
+    for (std::size_t j = 0; j < capacity; j += hn::Lanes(d), kept >>= hn::Lanes(d)) {
+      const auto mask = hn::LoadMaskBits(d, reinterpret_cast<const std::uint8_t*>(&kept));
+      hn::StoreU(hn::IfThenElseZero(mask, scale), d, factors + static_cast<std::size_t>(h) * capacity + j);
+    }
   }
 }
 

@@ -70,7 +70,7 @@ void attend_edges(D d, const AttentionEdges& edges, const AttentionInputs<T>& in
   for (std::int64_t e = begin; e < end; e += capacity) {
     load_chunk(edges, in, edges.view.offsets[static_cast<std::size_t>(row)], e, end, chunk);
     chunk_scores<RowIs::destination>(d, in, {}, row, chunk, scores);
-    if (in.dropout.active()) chunk_dropout<RowIs::destination>(in, row, chunk, kept);
+    if (in.dropout.active()) chunk_dropout<RowIs::destination>(d, in, row, chunk, kept);
     for (std::int64_t h = 0; h < in.heads; ++h) {
       T* p = scores + h * capacity;
       exponentiate_chunk(d, in, h, chunk, p, state);

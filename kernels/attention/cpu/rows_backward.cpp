@@ -44,7 +44,7 @@ void chunk_gradients(D d, const AttentionInputs<T>& in, const AttentionGradients
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   chunk_scores<row_is>(d, in, gradients.d_out, row, chunk, result.weights);
   chunk_value_products<row_is>(d, in, gradients.d_out, row, chunk, result.d_scores);
-  if (in.dropout.active()) chunk_dropout<row_is>(in, row, chunk, result.kept);
+  if (in.dropout.active()) chunk_dropout<row_is>(d, in, row, chunk, result.kept);
   T lse[capacity] = {}, delta[capacity] = {}, factor[capacity] = {};
   for (std::int64_t h = 0; h < in.heads; ++h) {
     for (std::int64_t j = 0; j < chunk.count; ++j) {

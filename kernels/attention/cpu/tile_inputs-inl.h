@@ -15,6 +15,7 @@
 #include <limits>
 
 #include "bough/detail/mp/prefetch.h"
+#include "kernels/attention/cpu/dropout-inl.h"
 #include "kernels/attention/cpu/tile-inl.h"
 #include "kernels/attention/plan/attention_plan.h"
 #include "kernels/attention/views.h"
@@ -430,17 +431,37 @@ HWY_INLINE bool add_mixed_relations(D d, const AttentionPlan& plan, const Attent
   return true;
 }
 
-/// Drops weights of one head: sets them to 0 or scales them.
-template <typename T>
-void drop_weights(const AttentionPlan& plan, const TilePass& pass, const AttentionPlan::ColumnBlock& block,
-                  const AttentionDropout& dropout, T* weights) {
-  for_edges_of_block(plan, block, [&](std::int64_t c, std::int64_t lane) {
-    const std::int64_t row = row_of_lane(plan, block.column_begin + c, lane);
-    const std::int32_t source = plan.staged_sources[static_cast<std::size_t>(pass.staged.source_begin + row)];
-    const bool keeps = dropout.keeps(source, pass.tile.rows[static_cast<std::size_t>(lane)], pass.head(), 0);
-    T& weight = weights[c * tile_lanes + lane];
-    weight = keeps ? static_cast<T>(dropout.scale) * weight : T{0};
-  });
+/// kept[c]: the lanes whose edge with column c of the block dropout keeps. Bits of lanes without the edge mean nothing.
+/// Columns mostly come with ascending sources, so that a draw serves up to four of them: forward of a bpt with k = 64
+/// takes 2.5 ms, with a draw for each column 3.3 ms.
+inline void find_kept_lanes(const AttentionPlan& plan, const TilePass& pass, const AttentionPlan::ColumnBlock& block,
+                            const AttentionDropout& dropout, LaneMask* kept) {
+  const hn::CappedTag<std::uint64_t, lane_group_size> d;
+  HWY_ALIGN std::uint64_t destinations[tile_lanes];
+  for (std::size_t lane = 0; lane < tile_lanes; ++lane) {
+    destinations[lane] = static_cast<std::uint32_t>(pass.tile.rows[lane]);
+  }
+  const auto last_counter = hn::Set(d, dropout.last_counter(pass.head(), 0));
+  const std::int32_t* sources = plan.staged_sources.data() + pass.staged.source_begin;
+  const std::uint16_t* rows = plan.column_rows.data() + lane_groups * block.column_begin;
+  std::fill(kept, kept + block.num_columns, LaneMask{0});
+  for (std::int64_t group = 0; group < lane_groups; ++group) {
+    std::uint32_t drawn = ~0u;  // the sources of which drawn_lanes tells; none at first
+    std::array<std::uint32_t, sources_per_draw> drawn_lanes = {};
+    for (std::int64_t c = 0; c < block.num_columns; ++c) {
+      const auto source = static_cast<std::uint32_t>(sources[rows[lane_groups * c + group]]);
+      if (drawn != source / sources_per_draw) {
+        drawn = source / sources_per_draw;
+        drawn_lanes = {};
+        for (std::size_t i = 0; i < lane_group_size; i += hn::Lanes(d)) {
+          const std::size_t lane = static_cast<std::size_t>(group) * lane_group_size + i;
+          const auto lanes = kept_edges(d, dropout, hn::Set(d, drawn), hn::Load(d, destinations + lane), last_counter);
+          for (std::size_t s = 0; s < sources_per_draw; ++s) drawn_lanes[s] |= lanes[s] << lane;
+        }
+      }
+      kept[c] |= static_cast<LaneMask>(drawn_lanes[source % sources_per_draw]);
+    }
+  }
 }
 
 }  // namespace bough::HWY_NAMESPACE

@@ -98,6 +98,22 @@ void add_values_of_edges(D d, const AttentionPlan& plan, const AttentionPlan::Co
   });
 }
 
+/// Drops weights of one head: sets them to 0 or scales them.
+template <class D, typename T = hn::TFromD<D>>
+void drop_weights(D d, const AttentionPlan& plan, const TilePass& pass, const AttentionPlan::ColumnBlock& block,
+                  const AttentionDropout& dropout, T* weights) {
+  std::array<LaneMask, AttentionPlan::most_block_columns> kept;
+  find_kept_lanes(plan, pass, block, dropout, kept.data());
+  const auto scale = hn::Set(d, static_cast<T>(dropout.scale));
+  for (std::int64_t c = 0; c < block.num_columns; ++c) {
+    for (std::int64_t v = 0; v < tile_vectors<T>; ++v) {
+      T* weight = weights + c * tile_lanes + v * vector_lanes<T>;
+      const auto mask = mask_of_vector(d, kept[static_cast<std::size_t>(c)], v);
+      hn::StoreU(hn::IfThenElseZero(mask, hn::Mul(scale, hn::LoadU(d, weight))), d, weight);
+    }
+  }
+}
+
 /// What the tiles of a work item are computed with, for some heads.
 template <typename T>
 struct ForwardWork {
@@ -186,7 +202,7 @@ void attend_tile(D d, const TileForward<T>& call, const TilePass& pass, NextBloc
     block_scores(d, plan, block, tile, row_max);
     exponentiate(d, plan, block, tile.scores, row_max, value_width, state);
     next_block.prefetch_some(in);
-    if (in.dropout.active()) drop_weights(plan, pass, block, in.dropout, tile.scores);
+    if (in.dropout.active()) drop_weights(d, plan, pass, block, in.dropout, tile.scores);
     if (work.finite) {
       find_rows(plan, block, values, value_width, work.value_rows);
       add_to_lanes(d, plan, block, block.first, tile.scores, work.value_rows, value_width, state.sums);

@@ -60,7 +60,6 @@ struct BackwardWork {
     values = parts.take(staged_rows * value_width);
     d_values = parts.take(staged_rows * value_width);
     d_scores = parts.take(columns * tile_lanes);
-    kept = parts.take(columns * tile_lanes);
     d_outs = parts.take(tile_lanes * value_width);
     lanes = parts.take(tile_lanes * value_width);
     d_queries = parts.take(tiles * tile_lanes * width);
@@ -84,7 +83,6 @@ struct BackwardWork {
   T* values = nullptr;               ///< of the staged block
   T* d_values = nullptr;             ///< of the staged block
   T* d_scores = nullptr;             ///< [column * 16 + lane]
-  T* kept = nullptr;                 ///< dropout's factors, [column * 16 + lane]
   T* d_outs = nullptr;               ///< gradients of the tile's results, row by row
   T* lanes = nullptr;                ///< the same as pack_lanes leaves them
   T* d_queries = nullptr;            ///< of one tile, or of all tiles and heads where there are several staged blocks
@@ -174,10 +172,9 @@ HWY_INLINE bool block_gradients(D d, const TileBackward<T>& call, const TilePass
   inputs.multiply_keys(d, block, mixed);
   tile_products(d, work.lanes, {work.value_rows, block.paired_begin, block.paired_end},
                 round_up(columns, column_multiple), work.value_width, false, work.d_scores);
-  if (drops) {
-    std::fill(work.kept, work.kept + columns * tile_lanes, T{1});
-    drop_weights(plan, pass, block, in.dropout, work.kept);
-  }
+  std::array<LaneMask, AttentionPlan::most_block_columns> kept_lanes;
+  if (drops) find_kept_lanes(plan, pass, block, in.dropout, kept_lanes.data());
+  const auto scale = hn::Set(d, static_cast<T>(in.dropout.scale));
   const bool knows_deltas = needs_results(pass.tile, in);
   auto zeros = hn::Zero(d);  // 0 * x is 0 for every finite x
   for (std::int64_t v = 0; v < tile_vectors<T>; ++v) {
@@ -202,7 +199,7 @@ HWY_INLINE bool block_gradients(D d, const TileBackward<T>& call, const TilePass
       const auto p = hn::LoadU(d, scores + c * tile_lanes);
       auto dp = hn::LoadU(d, d_scores + c * tile_lanes);
       if (drops) {
-        const auto kept = hn::LoadU(d, work.kept + c * tile_lanes + lane);
+        const auto kept = hn::IfThenElseZero(mask_of_vector(d, kept_lanes[static_cast<std::size_t>(c)], v), scale);
         hn::StoreU(hn::Mul(p, kept), d, scores + c * tile_lanes);
         dp = hn::Mul(dp, kept);
       }
