@@ -24,7 +24,6 @@ namespace {
 using test::attend;
 using test::attention_case;
 using test::AttentionCase;
-using test::AttentionExtras;
 using test::AttentionSizes;
 using test::expect_close;
 using test::gradients_of;

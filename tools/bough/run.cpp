@@ -185,7 +185,7 @@ void require_data_folders(const std::vector<std::string>& folders) {
 }
 
 /// A mistyped folder would otherwise begin the experiment again without a word.
-void require_results(const std::string& folder) {
+void require_runs_to_resume(const std::string& folder) {
   if (fs::exists(fs::path(folder) / "results.json")) return;
   const bool lost = fs::exists(fs::path(folder) / "experiment.json") || fs::exists(fs::path(folder) / "runs");
   throw ConfigError("--resume", fmt::format("there is nothing to go on with in '{}': {}", folder,
@@ -245,7 +245,7 @@ void run_experiment(RunCommand command) {
     const std::string name = runner::experiment_name(whole, command.overrides);
     command.out = command.resume ? last_folder(name) : new_folder(name);
   }
-  if (command.resume) require_results(command.out);
+  if (command.resume) require_runs_to_resume(command.out);
   // An experiment that was given again says itself where its plug-ins are now.
   if (command.resume && !(file_given && whole.contains("plugins"))) load_recorded_plugins(command.out);
   require_place_for_report(command.out);
