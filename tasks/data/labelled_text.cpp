@@ -14,6 +14,7 @@
 
 #include "bough/core/errors.h"
 #include "bough/tasks/corpus.h"
+#include "src/core/utf8.h"
 #include "tasks/data/labelled_trees.h"
 #include "tasks/data/line_reader.h"
 
@@ -99,6 +100,7 @@ class LineParser {
         const auto fields = fields_of<2>(line, "label, text");
         const std::string_view label = without_blanks(fields[0]);
         if (label.empty()) malformed("the label is empty");
+        if (!is_utf8(std::string(label))) malformed("the label is not UTF-8");
         require_text(fields[1]);  // before its label counts as a class
         return add(std::string(fields[1]), "", tsv_label(label));
       }

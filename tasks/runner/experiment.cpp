@@ -13,6 +13,7 @@
 #include "bough/core/json.h"
 #include "bough/graph/plugin.h"
 #include "graph/generators/own_degree.h"
+#include "src/core/utf8.h"
 #include "tasks/data/data_path.h"
 #include "tasks/recorded_plugins.h"
 #include "tasks/registry.h"
@@ -54,12 +55,6 @@ void set_value(json& source, const std::string& path, const json& value) {
     place = &(*place)[key];
   }
   *place = value;
-}
-
-/// Bytes that are no UTF-8 are replaced in one way of writing and left out in the other.
-bool is_utf8(const std::string& text) {
-  const auto written = [&text](json::error_handler_t handler) { return json(text).dump(-1, ' ', false, handler); };
-  return written(json::error_handler_t::replace) == written(json::error_handler_t::ignore);
 }
 
 std::string task_kind(const json& source) {

@@ -10,7 +10,7 @@ namespace bough {
 /// Options of BatchOrder.
 struct BatchOrderOptions {
   std::int64_t tokens_per_batch = 4096;              ///< about; a longer text is a batch of its own
-  std::optional<std::int64_t> texts_per_batch = {};  ///< instead: exactly so many, but for a bucket's last few
+  std::optional<std::int64_t> texts_per_batch = {};  ///< instead: at most so many, each bucket evenly divided
   std::int64_t length_buckets = 16;                  ///< at most; 1 mixes texts of all lengths
   std::uint64_t seed = 1;
 };

@@ -48,9 +48,6 @@ struct EvaluationTexts {
 class ClassificationRun : public TrainingRun {
  public:
   ClassificationRun(const RunSettings& settings, const GraphGenerator& generator, ClassifierData data);
-  ~ClassificationRun() override { ahead_.clear(); }
-  ClassificationRun(const ClassificationRun&) = delete;
-  ClassificationRun& operator=(const ClassificationRun&) = delete;
 
   RunFacts facts() const override;
   nn::Module& model() override { return model_; }
@@ -94,8 +91,8 @@ class ClassificationRun : public TrainingRun {
   TextClassifier model_;
   BatchOrder order_;
   EvaluationTexts valid_, test_;
-  SequenceBatch current_;  ///< of the batch that was given last
-  MadeAhead<BatchKey, LabelledBatch> ahead_;
+  SequenceBatch current_;                     ///< of the batch that was given last
+  MadeAhead<BatchKey, LabelledBatch> ahead_;  ///< the last member: it waits for what reads the others
 };
 
 BatchOrderOptions order_options(const RunSettings& settings) {

@@ -48,6 +48,25 @@ std::vector<bool> choose_held_out(std::size_t count, double share, std::uint64_t
   return held_out;
 }
 
+void require_classes(const std::vector<std::string>& names, const std::vector<std::int32_t>& labels,
+                     std::vector<std::string>& remarks) {
+  constexpr std::size_t most_named = 10;
+  std::vector<std::int64_t> counts(names.size());
+  for (const std::int32_t label : labels) {
+    if (label >= 0) ++counts[static_cast<std::size_t>(label)];
+  }
+  std::string named;
+  for (std::size_t label = 0; label < std::min(counts.size(), most_named); ++label) {
+    named += fmt::format("{}{} {}", label == 0 ? "" : ", ", names[label], counts[label]);
+  }
+  if (counts.size() > most_named) named += ", ...";
+  if (std::ranges::count_if(counts, [](std::int64_t count) { return count > 0; }) < 2) {
+    throw ConfigError(
+        "task", fmt::format("all training texts are of one class ({}), so there is nothing to tell apart", named));
+  }
+  remarks.push_back(fmt::format("{} classes: {}", counts.size(), named));
+}
+
 void keep_known_words(const Settings& task, const std::vector<std::string>& folders, std::uint64_t seed,
                       const std::vector<std::vector<std::int32_t>*>& splits, ClassifierCorpus& corpus) {
   const WordTable all = std::exchange(corpus.words, {});
@@ -90,7 +109,7 @@ void keep_known_words(const Settings& task, const std::vector<std::string>& fold
       "'{}' has {} of these words ({:.1f}%), {:.1f}% of the training tokens; the others have random ones",
       task.string("embeddings"), with, 100 * static_cast<double>(with) / static_cast<double>(kept_rows.size()),
       100 * with_vector / std::max(1.0, tokens)));
-  // Unknown words have the mean of all vectors, placeholders a row that is never read.
+  // Unknown words have the mean of all vectors, placeholders a row of which nothing is left.
   const auto width = static_cast<std::size_t>(vectors.rows.size(1));
   const float* rows = vectors.rows.data<float>();
   std::vector<float> table((kept_rows.size() + WordTable::first_word) * width);

@@ -20,6 +20,8 @@ struct ClassifierCorpus {
   /// What a reader of the log should know: sizes, lines left out, how many words have a published vector.
   std::vector<std::string> remarks = {};
   std::int64_t longest = 0;  ///< words of the longest sequence
+  /// Classes of the training texts in the sense of the test texts: of sentences, also where their phrases are learned.
+  std::vector<std::int32_t> train_labels = {};
 };
 
 /// How the files of a task are written; ConfigError for a format that does not exist.
@@ -28,6 +30,11 @@ TextFormat text_format_of(const Settings& task);
 /// Which of `count` training texts are held out for validation: a share of them, at least one. ConfigError if none is
 /// left to train on.
 std::vector<bool> choose_held_out(std::size_t count, double share, std::uint64_t seed);
+
+/// Says how many training texts each class has; ConfigError unless two of them have any. `labels` are of the texts, and
+/// those below 0 do not count.
+void require_classes(const std::vector<std::string>& names, const std::vector<std::int32_t>& labels,
+                     std::vector<std::string>& remarks);
 
 /// Keeps of corpus.words those that are frequent in training or have a published vector; all others become unknown.
 /// `splits` are the words of the texts in numbers of the table, training first, and get those of the new one. Sets

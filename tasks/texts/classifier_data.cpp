@@ -83,7 +83,7 @@ ClassifierData load_texts(const RunSettings& settings, const std::shared_ptr<con
 
   LabelledCorpus corpus = load_labelled_corpus(settings.task, settings.data_folders, seed_of(settings));
   const std::int64_t classes = std::ssize(corpus.labels);
-  data.bounds.push_back({"most frequent class", majority_accuracy(corpus.train.labels, corpus.test.labels, classes)});
+  data.bounds.push_back({"most frequent class", majority_accuracy(corpus.train_labels, corpus.test.labels, classes)});
   if (data.pairs) data.bounds.push_back({"lexical overlap", overlap_accuracy(corpus.train, corpus.test, classes)});
   data.train = std::make_unique<SequenceSource>(std::move(corpus.train), batcher);
   data.valid = std::make_unique<SequenceSource>(std::move(corpus.valid), batcher);
@@ -110,8 +110,8 @@ ClassifierData load_trees(const RunSettings& settings) {
                   .tokens = tokens,
                   .nodes = nodes,
                   .edges = nodes - 1};
-  data.bounds.push_back({"most frequent class", majority_accuracy(labels_of(corpus.train), labels_of(corpus.test),
-                                                                  std::ssize(corpus.labels))});
+  data.bounds.push_back({"most frequent class",
+                         majority_accuracy(corpus.train_labels, labels_of(corpus.test), std::ssize(corpus.labels))});
   data.train = std::make_unique<TreeSource>(std::move(corpus.train), batcher);
   data.valid = std::make_unique<TreeSource>(std::move(corpus.valid), batcher);
   data.test = std::make_unique<TreeSource>(std::move(corpus.test), batcher);

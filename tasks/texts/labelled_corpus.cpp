@@ -80,21 +80,16 @@ class Cutter {
   std::optional<std::int64_t> max_length_;
 };
 
-/// Says how many training texts each class has; ConfigError unless there are two that have any.
-void require_classes(const LabelledTexts& train, std::vector<std::string>& remarks) {
-  constexpr std::size_t most_named = 10;
-  std::vector<std::int64_t> counts(train.labels.size());
-  for (const LabelledText& text : train.texts) ++counts[static_cast<std::size_t>(text.label)];
-  std::string named;
-  for (std::size_t label = 0; label < std::min(counts.size(), most_named); ++label) {
-    named += fmt::format("{}{} {}", label == 0 ? "" : ", ", train.labels[label], counts[label]);
-  }
-  if (counts.size() > most_named) named += ", ...";
-  if (std::ranges::count_if(counts, [](std::int64_t count) { return count > 0; }) < 2) {
-    throw ConfigError(
-        "task", fmt::format("all training texts are of one class ({}), so there is nothing to tell apart", named));
-  }
-  remarks.push_back(fmt::format("{} classes: {}", counts.size(), named));
+std::vector<std::int32_t> labels_of(const LabelledTexts& texts) {
+  std::vector<std::int32_t> labels;
+  for (const LabelledText& text : texts.texts) labels.push_back(text.label);
+  return labels;
+}
+
+/// Of the sentences whose phrases are learned.
+std::vector<std::int32_t> sentence_labels(const Settings& task, const std::vector<std::string>& folders) {
+  return labels_of(read_labelled_texts(find_data_file(task.string("train"), folders), text_format_of(task),
+                                       {.skip_bad = task.boolean("skip_bad")}));
 }
 
 std::int64_t longest_of(const EncodedTexts& texts) {
@@ -160,7 +155,7 @@ LabelledCorpus load_labelled_corpus(const Settings& task, const std::vector<std:
   RawCorpus raw;
   raw.train = read_split(task, "train", folders, {}, corpus.remarks);
   corpus.labels = raw.train.labels;
-  require_classes(raw.train, corpus.remarks);
+  require_classes(corpus.labels, labels_of(raw.train), corpus.remarks);
   if (task.has("valid")) {
     raw.valid = read_split(task, "valid", folders, corpus.labels, corpus.remarks);
   } else {
@@ -168,10 +163,6 @@ LabelledCorpus load_labelled_corpus(const Settings& task, const std::vector<std:
     corpus.remarks.push_back(fmt::format("valid: {} of these", raw.valid.texts.size()));
   }
   raw.test = read_split(task, "test", folders, corpus.labels, corpus.remarks);
-  for (const LabelledTexts* split : {&raw.valid, &raw.test}) {
-    if (split->labels != corpus.labels)
-      throw ConfigError("task", "the files have other labels than the training texts");
-  }
   const bool pairs = reads_pairs(task);
   if (is_pair(text_format_of(task)) && !pairs) {
     for (LabelledTexts* split : {&raw.train, &raw.valid, &raw.test}) {
@@ -182,24 +173,17 @@ LabelledCorpus load_labelled_corpus(const Settings& task, const std::vector<std:
   corpus.train = cutter.cut(raw.train, pairs);
   corpus.valid = cutter.cut(raw.valid, pairs);
   corpus.test = cutter.cut(raw.test, pairs);
+  const bool phrases = has_trees(text_format_of(task)) && task.boolean("phrases");
+  corpus.train_labels = phrases ? sentence_labels(task, folders) : corpus.train.labels;
   keep_known_words(task, folders, seed, {&corpus.train.words, &corpus.valid.words, &corpus.test.words}, corpus);
   corpus.longest = std::max({longest_of(corpus.train), longest_of(corpus.valid), longest_of(corpus.test)});
   return corpus;
 }
 
-TextEncoder::TextEncoder(const Settings& task, const WordTable& words)
-    : words_(&words), lower_case_(task.boolean("lower_case")), max_length_(task.optional_integer("max_length")) {}
+TextCutter::TextCutter(const Settings& task)
+    : lower_case_(task.boolean("lower_case")), max_length_(task.optional_integer("max_length")) {}
 
-std::vector<std::int32_t> TextEncoder::encode(std::string_view text) const {
-  std::vector<std::int32_t> numbers;
-  for_each_word(text, [&](std::string_view word) { numbers.push_back(words_->find(word)); });
-  if (numbers.empty()) numbers.push_back(WordTable::unknown);
-  if (max_length_ && std::cmp_greater(numbers.size(), *max_length_))
-    numbers.resize(static_cast<std::size_t>(*max_length_));
-  return numbers;
-}
-
-void TextEncoder::for_each_word(std::string_view text, FunctionRef<void(std::string_view)> on_word) const {
+void TextCutter::for_each_word(std::string_view text, FunctionRef<void(std::string_view)> on_word) const {
   Tokenizer({.lower_case = lower_case_}).tokenize(text, on_word);
 }
 

@@ -32,22 +32,19 @@ bool reads_pairs(const Settings& task);
 /// words of any of the texts that have one. Validation texts are a seeded part of the training texts unless they have a
 /// file of their own.
 ///
-/// `saved_words` of a checkpoint take the place of counting. IoError, ConfigError as read_labelled_texts; ConfigError
-/// if files have other labels than the training texts.
+/// Errors of read_labelled_texts, for which a label that the training texts do not have is a malformed line, and of
+/// require_classes.
 LabelledCorpus load_labelled_corpus(const Settings& task, const std::vector<std::string>& folders, std::uint64_t seed);
 
-/// Cuts a text as the settings say, and looks its words up. Never empty: a text without words has one unknown word.
-class TextEncoder {
+/// Cuts new texts as the settings say.
+class TextCutter {
  public:
-  TextEncoder(const Settings& task, const WordTable& words);
-  /// At most max_length numbers.
-  std::vector<std::int32_t> encode(std::string_view text) const;
+  explicit TextCutter(const Settings& task);
   /// Calls on_word with each word of a text as it is looked up, those after max_length too.
   void for_each_word(std::string_view text, FunctionRef<void(std::string_view)> on_word) const;
   std::optional<std::int64_t> max_length() const { return max_length_; }
 
  private:
-  const WordTable* words_;
   bool lower_case_;
   std::optional<std::int64_t> max_length_;
 };

@@ -5,10 +5,13 @@
 #include <map>
 #include <utility>
 
+#include "bough/core/parallel.h"
+
 namespace bough {
 
 /// Makes values on another thread while the one before is in use. What make() gives must depend on the key alone, so
-/// that it does not matter who made it when. To be used from one thread.
+/// that it does not matter who made it when. To be used from one thread. Its
+/// destructor waits for what is being made.
 template <typename Key, typename Value>
 class MadeAhead {
  public:
@@ -23,12 +26,10 @@ class MadeAhead {
     waiting_.erase(begun);
     return value.get();
   }
-  /// Begins to make a value that will be taken soon.
+  /// Begins to make a value that will be taken soon, if there is more than one thread to compute with.
   void begin(const Key& key) {
-    if (!waiting_.contains(key)) waiting_.emplace(key, std::async(std::launch::async, make_, key));
+    if (num_threads() > 1 && !waiting_.contains(key)) waiting_.emplace(key, std::async(std::launch::async, make_, key));
   }
-  /// Waits for what is being made, and forgets it.
-  void clear() { waiting_.clear(); }
 
  private:
   std::function<Value(const Key&)> make_;

@@ -80,7 +80,7 @@ struct TrainedTextClassifier::Trained {
   nlohmann::json graph;
   std::vector<std::string> labels;
   WordTable words;
-  TextEncoder encoder;
+  TextCutter cutter;
   std::int64_t longest;
   std::shared_ptr<const GraphGenerator> generator;
   SequenceBatcher batcher;
@@ -93,7 +93,7 @@ TrainedTextClassifier::Trained::Trained(const std::string& path, const tasks::Ch
       graph(notes.config().at("graph")),
       labels(parse_json(notes.at(tasks::labels_note), path).get<std::vector<std::string>>()),
       words(WordTable::from_lines(notes.at(tasks::words_note))),
-      encoder(Settings("task", notes.config().at("task")), words),
+      cutter(Settings("task", notes.config().at("task"))),
       longest(longest_of(notes, path)),
       generator(generators().make(graph)),
       batcher(generator, tasks::batcher_options(settings, pairs, device)),
@@ -105,7 +105,7 @@ TrainedTextClassifier::Trained::Trained(const std::string& path, const tasks::Ch
            .classes = std::ssize(labels),
            .pairs = pairs,
            .published = notes.config().at("task").value("embeddings", nlohmann::json()).is_string()})) {
-  longest = std::min(longest, encoder.max_length().value_or(longest));
+  longest = std::min(longest, cutter.max_length().value_or(longest));
   nn::load_checkpoint(path, model);
   model.to(device);
   model.eval();
@@ -120,7 +120,7 @@ ReadSentence TrainedTextClassifier::Trained::read_sentence(const std::string& te
       sentence.words.push_back({.text = std::string(word), .known = sentence.numbers.back() != WordTable::unknown});
     }
   };
-  encoder.for_each_word(text, add);
+  cutter.for_each_word(text, add);
   if (sentence.count == 0) add("");
   return sentence;
 }

@@ -120,6 +120,10 @@ TreeCorpus load_tree_corpus(const Settings& task, const std::vector<std::string>
   corpus.train = encode("train", train, trained);
   corpus.valid = encode("valid", valid, KeptLabels::sentences);
   corpus.test = encode("test", test, KeptLabels::sentences);
+  require_classes(corpus.labels, corpus.train.labels, corpus.remarks);
+  for (const PhraseTree& tree : train.trees) {
+    if (tree.nodes.back().label != PhraseTree::no_label) corpus.train_labels.push_back(tree.nodes.back().label);
+  }
   keep_known_words(task, folders, seed, {&corpus.train.words, &corpus.valid.words, &corpus.test.words}, corpus);
   return corpus;
 }

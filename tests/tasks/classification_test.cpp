@@ -252,7 +252,21 @@ TEST_F(Classification, NamesTheClassesAndRefusesASingleOne) {
   };
   EXPECT_THAT(error_of("liked\tfilm\nliked\tbad film\n"), HasSubstr("of one class (liked 2)"));
   EXPECT_THAT(error_of("liked\tfilm\n\ndisliked\tbad\n"), HasSubstr("line 2: the line is empty"));
+  EXPECT_THAT(error_of("liked\tfilm\ncaf\xE9\tbad\n"), HasSubstr("line 2: the label is not UTF-8"));
   EXPECT_THAT(error_of("liked\tfilm\ndisliked\tbad film\n", {{"min_count", 9}}), HasSubstr("min_count = 9"));
+}
+
+TEST_F(Classification, CountsTheClassesOfSentencesWherePhrasesAreLearned) {
+  test::write_file(folder_.file("trees.txt"), "(3 (2 a) (2 film))\n(3 (2 the) (2 dog))\n(1 (2 a) (2 cat))\n");
+  const json files = {{"format", "sst5"},
+                      {"min_count", 1},
+                      {"train", folder_.file("trees.txt")},
+                      {"valid", folder_.file("trees.txt")},
+                      {"test", folder_.file("trees.txt")}};
+  const LabelledCorpus trees = corpus(files);
+  EXPECT_EQ(trees.train.num_texts(), 8) << "of ten phrases \"a\" occurs twice";
+  EXPECT_THAT(trees.train_labels, ElementsAre(3, 3, 1));
+  EXPECT_DOUBLE_EQ(majority_accuracy(trees.train_labels, trees.test.labels, 5), 2.0 / 3);
 }
 
 TEST_F(Classification, SaysWhatDoesNotFit) {

@@ -122,7 +122,11 @@ TEST_F(TreeClassification, ReadsLabelsOfPhrasesAndScoresSentences) {
   EXPECT_THAT(trees.test.labels_of(0), ElementsAre(-1, -1, -1, -1, 1));
   EXPECT_EQ(trees.longest, 3);
   EXPECT_THAT(trees.remarks, testing::Contains("train: 2 trees, 4 labelled phrases"));
-  EXPECT_EQ(corpus({{"train", folder_.file("a")}, {"phrases", false}}).train.num_trees(), 1);
+  EXPECT_THAT(test::error_message<ConfigError>([&] {
+                corpus({{"train", folder_.file("a")}, {"phrases", false}});
+              }),
+              HasSubstr("of one class (negative 0, positive 1)"))
+      << "of the sentences only one is not neutral";
 
   json all = files;
   all.update({{"format", "sst5"}, {"min_count", 1}});
