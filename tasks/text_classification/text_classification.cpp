@@ -5,12 +5,12 @@
 namespace bough::tasks {
 namespace {
 
-class TextClassificationTask : public Task {
+class TextClassificationTask : public ClassificationTask {
  public:
+  TextClassificationTask() : ClassificationTask(false) {}
+
   std::string name() const override { return "text_classification"; }
   std::string summary() const override { return "say which class a text is of"; }
-  Metric metric() const override { return accuracy_metric(); }
-  Metric selection(const RunSettings& settings) const override { return classification_selection(settings); }
 
   std::vector<Parameter> task_parameters() const override {
     std::vector<Parameter> parameters =
@@ -20,15 +20,6 @@ class TextClassificationTask : public Task {
                                            "in front of each, whose embedding is zero",
                                            {.initial = 0, .largest = 1000}));
     return parameters;
-  }
-  std::vector<Parameter> model_parameters() const override { return classifier_parameters(false); }
-  std::vector<Parameter> train_parameters() const override { return classification_train_parameters(); }
-
-  BuildOptions graph_options(const Settings& task) const override { return {.length = task.integer("degree_length")}; }
-  void check(const RunSettings& settings) const override { check_classification(settings); }
-  std::vector<Bound> bounds(const RunSettings&) const override { return {}; }
-  std::unique_ptr<TrainingRun> start(const RunSettings& settings) const override {
-    return start_classification(settings);
   }
 };
 

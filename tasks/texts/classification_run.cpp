@@ -235,8 +235,7 @@ std::map<std::string, std::string> ClassificationRun::notes() const {
           {longest_note, std::to_string(data_.longest + shifts_)}};
 }
 
-}  // namespace
-
+/// Keys of "model"; `pairs` for texts that are two sentences.
 std::vector<Parameter> classifier_parameters(bool pairs) {
   std::vector<Parameter> parameters = transformer_parameters();
   std::ranges::move(model_kind_parameters(), std::back_inserter(parameters));
@@ -263,7 +262,11 @@ std::vector<Parameter> classifier_parameters(bool pairs) {
   return parameters;
 }
 
-std::vector<Parameter> classification_train_parameters() {
+}  // namespace
+
+std::vector<Parameter> ClassificationTask::model_parameters() const { return classifier_parameters(pairs_); }
+
+std::vector<Parameter> ClassificationTask::train_parameters() const {
   return {
       integer_parameter("tokens_per_batch", "tokens of one step, about", {.initial = 4096, .smallest = 1}),
       integer_parameter("texts_per_batch", "texts of one step, instead of tokens_per_batch", {.smallest = 1}),
@@ -278,7 +281,7 @@ std::vector<Parameter> classification_train_parameters() {
                        {.initial = 0.0, .minimum = 0, .maximum = 0.999})};
 }
 
-void check_classification(const RunSettings& settings) {
+void ClassificationTask::check(const RunSettings& settings) const {
   check_model_kind(settings.model, classifier_parameters(reads_pairs(settings.task)));
   runs_along_trees(settings.model) ? check_trees(settings) : check_labelled_corpus(settings.task);
   if (!is_recurrent(settings.model)) check_transformer(settings.model);
@@ -288,10 +291,12 @@ void check_classification(const RunSettings& settings) {
   }
 }
 
-Metric accuracy_metric() { return {.name = "accuracy", .label = "accuracy", .lower_is_better = false}; }
+Metric ClassificationTask::metric() const {
+  return {.name = "accuracy", .label = "accuracy", .lower_is_better = false};
+}
 
-Metric classification_selection(const RunSettings& settings) {
-  if (settings.train.string("best_by") == "accuracy") return accuracy_metric();
+Metric ClassificationTask::selection(const RunSettings& settings) const {
+  if (settings.train.string("best_by") == "accuracy") return metric();
   return {.name = "loss", .label = "cross entropy"};
 }
 
@@ -335,7 +340,7 @@ TextClassifierOptions classifier_options(const Settings& model, const GraphGener
   return options;
 }
 
-std::unique_ptr<TrainingRun> start_classification(const RunSettings& settings) {
+std::unique_ptr<TrainingRun> ClassificationTask::start(const RunSettings& settings) const {
   require_memory_for(settings.model, settings.device);
   const std::shared_ptr<const GraphGenerator> generator = generators().make(settings.graph);
   return std::make_unique<ClassificationRun>(settings, *generator, load_classifier_data(settings, generator));

@@ -16,16 +16,25 @@ namespace bough::tasks {
 /// sequence that the model can read.
 inline constexpr const char *words_note = "words", *labels_note = "labels", *longest_note = "longest";
 
-/// Keys of "model" and "train" of both tasks; `pairs` for texts that are two sentences.
-std::vector<Parameter> classifier_parameters(bool pairs);
-std::vector<Parameter> classification_train_parameters();
+/// A task but for its name and the keys of "task".
+class ClassificationTask : public Task {
+ public:
+  /// `pairs` for texts that are two sentences.
+  explicit ClassificationTask(bool pairs) : pairs_(pairs) {}
 
-/// ConfigError for what the tables cannot tell. Reads no files.
-void check_classification(const RunSettings& settings);
+  Metric metric() const final;
+  Metric selection(const RunSettings& settings) const final;
+  std::vector<Parameter> model_parameters() const final;
+  std::vector<Parameter> train_parameters() const final;
+  BuildOptions graph_options(const Settings& task) const final { return {.length = task.integer("degree_length")}; }
+  void check(const RunSettings& settings) const final;
+  /// What is known without a model needs the data: see TrainingRun::bounds.
+  std::vector<Bound> bounds(const RunSettings&) const final { return {}; }
+  std::unique_ptr<TrainingRun> start(const RunSettings& settings) const final;
 
-/// What both tasks are compared by, and what chooses their checkpoints.
-Metric accuracy_metric();
-Metric classification_selection(const RunSettings& settings);
+ private:
+  bool pairs_;
+};
 
 /// What settings say about the model: `words` rows of embeddings of that width, sequences of up to `longest` words.
 struct ClassifierSize {
@@ -38,8 +47,5 @@ TextClassifierOptions classifier_options(const Settings& model, const GraphGener
 SequenceBatcherOptions batcher_options(const Settings& model, bool pairs, Device device);
 /// Width of the embeddings of words without published vectors.
 std::int64_t embedding_width(const Settings& model);
-
-/// Reads the data and makes the model.
-std::unique_ptr<TrainingRun> start_classification(const RunSettings& settings);
 
 }  // namespace bough::tasks
