@@ -245,7 +245,7 @@ TEST(AttentionPlan, LeavesRandomGraphsToTheRows) {
 }
 
 TEST(AttentionPlan, SplitsRowsOfAnySize) {
-  const AttentionPlan plan = make_attention_plan(zoo::hub(20000, true), false);
+  const AttentionPlan plan = make_attention_plan(zoo::split_row(20000, true), false);
   EXPECT_GE(plan.split_rows.size() + plan.rows.split_rows.size(), 1u);
 }
 

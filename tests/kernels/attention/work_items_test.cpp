@@ -152,7 +152,7 @@ TEST(WorkItems, CoverAllTilesAndStageEverySourceOnceAscending) {
   }
 }
 
-TEST(RowSchedule, CollectsSmallRowsAndSplitsLongOnes) {
+TEST(RowSchedule, CollectsSmallRowsAndSplitsOthers) {
   const std::vector<std::int64_t> offsets{0, 3, 5003, 5003, 5005};
   const std::vector<std::int32_t> indices(5005, 0);
   const RowSchedule schedule =
