@@ -21,7 +21,7 @@ struct MatmulOptions {
 /// 0 an empty result. ShapeError names both shapes.
 ///
 /// Bitwise equal for any number of threads; an element's value does not depend on the rows and columns around it. No
-/// operand is copied as a whole: the kernel packs pieces of up to 6 MB while it runs. On a GPU cuBLAS multiplies where
+/// operand is copied as a whole: the kernel packs blocks of up to 6 MB while it runs. On a GPU cuBLAS multiplies where
 /// it can be loaded (see uses_cublas): equal from run to run, but the size of the product may decide the last bits.
 /// Gradient: da = dc b^T, db = a^T dc, each only if wanted, summed over the leading axes that an operand lacks. Keeps
 /// the operand the other one's gradient needs.
