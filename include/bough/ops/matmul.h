@@ -34,7 +34,7 @@ bool uses_cublas();
 /// their gradients: factors are then rounded to TF32, 10 bits of mantissa instead of 23, and added up in float32. Off
 /// unless set: such products have errors of about 1e-3. Cards before Ampere, the CPU and bough's own kernels never do.
 bool tf32_products();
-/// For products that start from now on, on all threads.
+/// Takes effect for products that start from now on, on all threads.
 void set_tf32_products(bool allowed);
 
 /// What linear applies to its sums while they are still in registers.
