@@ -99,7 +99,7 @@ TEST(AttentionPlan, HasEveryEdgeOnceInATileOrInARow) {
       if (relations && graph.edge_types().empty()) continue;
       const AttentionPlan plan = make_attention_plan(graph, relations);
       std::set<std::int32_t> in_rows;
-      for (const RowItem& item : plan.rows.items) {
+      for (const AttentionRowItem& item : plan.rows.items) {
         for (std::int32_t row = item.row_begin; row < item.row_end; ++row) in_rows.insert(row);
       }
       std::vector<std::pair<std::int32_t, std::int32_t>> expected, actual;
