@@ -98,7 +98,7 @@ TEST_P(EdgeSoftmax, MaskedEntriesGetZeroAndAFullyMaskedRowZerosAndNoNaN) {
   for (const std::size_t masked : {1, 3, 4}) EXPECT_EQ(scores.grad().to_vector<double>()[masked], 0);
 }
 
-TEST_P(EdgeSoftmax, SplitRowsWithMaskedSegmentsShareOutWhatIsLeft) {
+TEST_P(EdgeSoftmax, SplitRowsWithMaskedSplitsShareOutWhatIsLeft) {
   const Graph graph = zoo::split_row(5000);
   for (const float only : {-1e4f, 1e4f}) {
     std::vector<float> values(5000, -INFINITY);
