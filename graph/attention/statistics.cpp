@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t words = 4;
 constexpr std::int64_t batch_size = 64 * words;
-constexpr std::int64_t node_cost = 16;  // what looking at a node costs, in edges of a long row
+constexpr std::int64_t node_cost = 16;  // what looking at a node costs, in edges of a split row
 
 /// One bit for each of the tokens that paths start at.
 struct Starts {

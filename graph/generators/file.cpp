@@ -81,7 +81,7 @@ class FromFile final : public GraphGenerator {
     }
     const std::vector<std::int32_t> last = reached_from(false), first = reached_from(true);
     for (auto node = static_cast<std::size_t>(tokens_); node < last.size(); ++node) {
-      // A node that hears of no token counts as one that knows the first.
+      // A node that no token reaches counts as one that depends on the first.
       builder.add_span(1, std::max(0, first[node]), std::max(0, last[node]) + 1);
     }
   }

@@ -8,7 +8,7 @@ class Star final : public GraphGenerator {
   static GeneratorDescription description() {
     return {.name = "star",
             .summary = "a ring of tokens around one relay node that sees and serves all of them (Star-Transformer)",
-            // Every token hears of all others from the relay node within one layer.
+            // The relay node makes every token depend on all others within one layer.
             .causal = false};
   }
 

@@ -79,7 +79,7 @@ class Arrays {
     }
   }
 
-  /// Those whose names are wanted.
+  /// The tensors whose names are wanted.
   NamedTensors tensors(FunctionRef<bool(std::string_view)> wanted) const {
     NamedTensors tensors;
     for (const ZipEntry& found : archive_.entries()) {

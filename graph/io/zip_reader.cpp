@@ -27,7 +27,7 @@ constexpr std::int64_t largest_directory = 1 << 24;
 constexpr std::int64_t best_deflate_ratio = 1032;
 constexpr std::uint32_t in_zip64 = 0xffffffffu;  ///< in a field of 32 bits: the value is in the zip64 record
 
-/// Little-endian numbers from a piece of the file; reading past its end is an error of the file.
+/// Little-endian numbers from a block of the file; reading past its end is an error of the file.
 class Fields {
  public:
   Fields(const InputFile& file, std::string_view bytes) : file_(file), bytes_(bytes) {}
@@ -55,13 +55,13 @@ class Fields {
   std::string_view bytes_;
 };
 
-std::string read_piece(const InputFile& file, std::int64_t offset, std::int64_t bytes) {
+std::string read_block(const InputFile& file, std::int64_t offset, std::int64_t bytes) {
   if (offset < 0 || bytes < 0 || offset > file.size() || bytes > file.size() - offset) {
     file.fail("has a damaged zip directory");
   }
-  std::string piece(static_cast<std::size_t>(bytes), '\0');
-  file.read(offset, piece.data(), piece.size());
-  return piece;
+  std::string block(static_cast<std::size_t>(bytes), '\0');
+  file.read(offset, block.data(), block.size());
+  return block;
 }
 
 std::int64_t to_signed(const InputFile& file, std::uint64_t value) {
@@ -78,11 +78,11 @@ struct Directory {
 
 /// The zip64 end record, for archives beyond 4 GB; `end` is where the ordinary one begins.
 Directory find_directory64(const InputFile& file, std::int64_t end) {
-  const std::string locator_bytes = read_piece(file, end - locator64_bytes, locator64_bytes);
+  const std::string locator_bytes = read_block(file, end - locator64_bytes, locator64_bytes);
   Fields locator(file, locator_bytes);
   if (locator.u32() != locator64_signature || locator.u32() != 0) file.fail("has a damaged zip64 directory");
   const std::int64_t record_offset = to_signed(file, locator.u64());
-  const std::string record_bytes = read_piece(file, record_offset, end64_bytes);
+  const std::string record_bytes = read_block(file, record_offset, end64_bytes);
   Fields record(file, record_bytes);
   if (record.u32() != end64_signature) file.fail("has a damaged zip64 directory");
   record.take_bytes(8 + 2 + 2);  // its size, versions
@@ -99,7 +99,7 @@ Directory find_directory64(const InputFile& file, std::int64_t end) {
 
 Directory find_directory(const InputFile& file) {
   const std::int64_t tail_bytes = std::min(file.size(), end_bytes + longest_comment);
-  const std::string tail = read_piece(file, file.size() - tail_bytes, tail_bytes);
+  const std::string tail = read_block(file, file.size() - tail_bytes, tail_bytes);
   for (std::int64_t at = tail_bytes - end_bytes; at >= 0; --at) {
     Fields record(file, std::string_view(tail).substr(static_cast<std::size_t>(at)));
     if (record.u32() != end_signature) continue;
@@ -137,7 +137,7 @@ void take_zip64_extra(const InputFile& file, std::string_view extra, std::array<
 /// Where the data begin: after the entry's own header, which must agree with the directory.
 std::int64_t data_offset(const InputFile& file, const ZipEntry& entry, std::uint16_t method,
                          std::int64_t header_offset) {
-  const std::string header_bytes = read_piece(file, header_offset, local_bytes);
+  const std::string header_bytes = read_block(file, header_offset, local_bytes);
   Fields header(file, header_bytes);
   const std::uint32_t signature = header.u32();
   header.take_bytes(2 + 2);  // version, flags
@@ -146,7 +146,7 @@ std::int64_t data_offset(const InputFile& file, const ZipEntry& entry, std::uint
   const std::uint16_t name_bytes = header.u16();
   const std::uint16_t extra_bytes = header.u16();
   if (signature != local_signature || own_method != method ||
-      read_piece(file, header_offset + local_bytes, name_bytes) != entry.name) {
+      read_block(file, header_offset + local_bytes, name_bytes) != entry.name) {
     file.fail(fmt::format("is damaged: the header of '{}' does not agree with the directory", entry.name));
   }
   return header_offset + local_bytes + name_bytes + extra_bytes;
@@ -204,7 +204,7 @@ ZipArchive::ZipArchive(const InputFile& file) : file_(file) {
   if (directory.bytes > largest_directory || directory.num_entries > directory.bytes / central_bytes) {
     file.fail("has a damaged zip directory");
   }
-  const std::string bytes = read_piece(file, directory.offset, directory.bytes);
+  const std::string bytes = read_block(file, directory.offset, directory.bytes);
   Fields fields(file, bytes);
   for (std::int64_t i = 0; i < directory.num_entries; ++i)
     entries_.push_back(read_entry(file, fields, directory.offset));

@@ -35,7 +35,7 @@ constexpr std::uint64_t pack(std::int32_t other, std::int32_t edge) {
 constexpr std::int32_t other_of(std::uint64_t entry) { return static_cast<std::int32_t>(entry >> 32); }
 constexpr std::int32_t edge_of(std::uint64_t entry) { return static_cast<std::int32_t>(entry & 0xffffffffu); }
 
-/// Sorts pieces in parallel and merges them two by two.
+/// Sorts chunks in parallel and merges them two by two.
 void sort_long_row(std::uint64_t* row, std::int64_t count) {
   parallel_chunks(count, long_row, [=](std::int64_t begin, std::int64_t end) { std::sort(row + begin, row + end); });
   for (std::int64_t sorted = long_row; sorted < count; sorted *= 2) {
@@ -65,7 +65,7 @@ std::vector<std::int64_t> offsets_of_sorted(std::span<const std::int32_t> keys, 
   if (count == 0) return offsets;
   std::int64_t* starts = offsets.data();
   const std::int32_t* key = keys.data();
-  // Edge e starts the rows after that of edge e-1 up to its own, so each entry is written by exactly one piece.
+  // Edge e starts the rows after that of edge e-1 up to its own, so each entry is written by exactly one chunk.
   parallel_chunks(count, sorted_scan_chunk, [=](std::int64_t begin, std::int64_t end) {
     std::int32_t previous = begin == 0 ? -1 : key[begin - 1];
     for (std::int64_t edge = begin; edge < end; ++edge) {
@@ -236,30 +236,30 @@ void sort_in_buckets(const Buckets& buckets, std::span<const std::int32_t> keys,
                      std::span<const std::int32_t> others, std::int64_t num_others, bool others_sorted, Output output) {
   const auto num_edges = static_cast<std::int64_t>(keys.size());
   const std::int64_t num_buckets = buckets.count;
-  const std::int64_t piece = std::max<std::int64_t>(bucket_edges, num_chunks(num_edges, 64));
-  const std::int64_t pieces = num_chunks(num_edges, piece);
+  const std::int64_t chunk = std::max<std::int64_t>(bucket_edges, num_chunks(num_edges, 64));
+  const std::int64_t chunks = num_chunks(num_edges, chunk);
   const std::int32_t* key = keys.data();
   const std::int32_t* other = others.data();
 
-  // positions[p][b]: how many edges of bucket b lie in piece p, then where the first of them goes.
-  std::vector<std::int64_t> positions(static_cast<std::size_t>(pieces * num_buckets));
-  parallel_chunks(num_edges, piece, [&](std::int64_t begin, std::int64_t end) {
-    std::int64_t* counts = positions.data() + begin / piece * num_buckets;
+  // positions[p][b]: how many edges of bucket b lie in chunk p, then where the first of them goes.
+  std::vector<std::int64_t> positions(static_cast<std::size_t>(chunks * num_buckets));
+  parallel_chunks(num_edges, chunk, [&](std::int64_t begin, std::int64_t end) {
+    std::int64_t* counts = positions.data() + begin / chunk * num_buckets;
     for (std::int64_t edge = begin; edge < end; ++edge) ++counts[buckets.of(key[edge])];
   });
   std::vector<std::int64_t> bucket_begin(static_cast<std::size_t>(num_buckets) + 1);
   std::int64_t next = 0;
   for (std::int64_t bucket = 0; bucket < num_buckets; ++bucket) {
     bucket_begin[static_cast<std::size_t>(bucket)] = next;
-    for (std::int64_t p = 0; p < pieces; ++p) {
+    for (std::int64_t p = 0; p < chunks; ++p) {
       next += std::exchange(positions[static_cast<std::size_t>(p * num_buckets + bucket)], next);
     }
   }
   bucket_begin.back() = next;
 
   const auto low_keys = std::make_unique_for_overwrite<std::uint16_t[]>(static_cast<std::size_t>(num_edges));
-  parallel_chunks(num_edges, piece, [&](std::int64_t begin, std::int64_t end) {
-    std::int64_t* to = positions.data() + begin / piece * num_buckets;
+  parallel_chunks(num_edges, chunk, [&](std::int64_t begin, std::int64_t end) {
+    std::int64_t* to = positions.data() + begin / chunk * num_buckets;
     for (std::int64_t edge = begin; edge < end; ++edge) {
       const std::int64_t bucket = buckets.of(key[edge]);
       const std::int64_t position = to[bucket]++;

@@ -18,9 +18,9 @@ namespace {
 constexpr std::int64_t max_count = std::numeric_limits<std::int32_t>::max();
 constexpr std::int64_t scan_chunk = 1 << 17;
 
-/// True if test(begin, end) is for every piece of [0, count). Pieces that start after one has failed are spared.
+/// True if test(begin, end) is for every chunk of [0, count). Chunks that start after one has failed are spared.
 template <typename Test>
-bool all_pieces(std::int64_t count, Test test) {
+bool all_chunks(std::int64_t count, Test test) {
   std::atomic<bool> all = true;
   parallel_chunks(count, scan_chunk, [&](std::int64_t begin, std::int64_t end) {
     if (all && !test(begin, end)) all = false;
@@ -30,7 +30,7 @@ bool all_pieces(std::int64_t count, Test test) {
 
 bool all_below(std::span<const std::int32_t> ids, std::int64_t limit) {
   const auto last = static_cast<std::uint32_t>(limit - 1);
-  return all_pieces(static_cast<std::int64_t>(ids.size()), [&](std::int64_t begin, std::int64_t end) {
+  return all_chunks(static_cast<std::int64_t>(ids.size()), [&](std::int64_t begin, std::int64_t end) {
     // The sign bit shows an id that is negative or above the last one; no comparison, so that any machine vectorises
     // it.
     std::uint32_t signs = 0;
@@ -46,16 +46,16 @@ std::int32_t largest(std::span<const std::int32_t> ids) {
   std::int32_t result = -1;
   std::mutex mutex;
   parallel_chunks(static_cast<std::int64_t>(ids.size()), scan_chunk, [&](std::int64_t begin, std::int64_t end) {
-    const std::int32_t piece = *std::max_element(ids.begin() + begin, ids.begin() + end);
+    const std::int32_t largest_of_chunk = *std::max_element(ids.begin() + begin, ids.begin() + end);
     const std::lock_guard lock(mutex);
-    result = std::max(result, piece);
+    result = std::max(result, largest_of_chunk);
   });
   return result;
 }
 
 bool ascends(std::span<const std::int32_t> ids) {
   const std::int32_t* id = ids.data();
-  return all_pieces(static_cast<std::int64_t>(ids.size()) - 1, [=](std::int64_t begin, std::int64_t end) {
+  return all_chunks(static_cast<std::int64_t>(ids.size()) - 1, [=](std::int64_t begin, std::int64_t end) {
     std::int32_t descents = 0;
     for (std::int64_t i = begin; i < end; ++i) descents |= static_cast<std::int32_t>(id[i] > id[i + 1]);
     return descents == 0;
@@ -66,7 +66,7 @@ bool ascends(std::span<const std::int32_t> ids) {
 bool pairs_ascend(std::span<const std::int32_t> major, std::span<const std::int32_t> minor) {
   const std::int32_t* a = major.data();
   const std::int32_t* b = minor.data();
-  return all_pieces(static_cast<std::int64_t>(major.size()) - 1, [=](std::int64_t begin, std::int64_t end) {
+  return all_chunks(static_cast<std::int64_t>(major.size()) - 1, [=](std::int64_t begin, std::int64_t end) {
     std::int32_t descents = 0;
     for (std::int64_t i = begin; i < end; ++i) {
       descents |= static_cast<std::int32_t>(a[i] > a[i + 1]) |
@@ -181,7 +181,7 @@ void GraphStructure::take_offsets(const char* where, GraphParts parts) {
     return end;
   };
   const auto stay_inside = [&](std::int64_t begin, std::int64_t end) { return first_outside(begin, end) == end; };
-  if (!all_pieces(src.size(), stay_inside)) {
+  if (!all_chunks(src.size(), stay_inside)) {
     const std::int64_t edge = first_outside(0, src.size());
     throw GraphError(where, fmt::format("edge {} from {} to {} belongs to graph {} but leaves its nodes", edge,
                                         src[edge], dst[edge], graph_of_edge(edge)));

@@ -46,29 +46,29 @@ struct ArgReduce {
     T values[hn::MaxLanes(d)];
     std::int64_t positions[hn::MaxLanes(d)];
     const std::int64_t rows = count / lanes;
-    std::int64_t best = 0;
-    T top = x[0];
+    std::int64_t best_at = 0;
+    T best = x[0];
     if (rows > 0) {
       follow(x, rows, lanes, lanes, values, positions);
-      top = values[0];
-      best = positions[0] * lanes;
+      best = values[0];
+      best_at = positions[0] * lanes;
       for (std::int64_t lane = 1; lane < lanes; ++lane) {
         const std::int64_t at = positions[lane] * lanes + lane;
-        const bool equal = values[lane] == top || (values[lane] != values[lane] && top != top);
-        if (one_better(values[lane], top) || (equal && at < best)) {
-          top = values[lane];
-          best = at;
+        const bool equal = values[lane] == best || (values[lane] != values[lane] && best != best);
+        if (one_better(values[lane], best) || (equal && at < best_at)) {
+          best = values[lane];
+          best_at = at;
         }
       }
     }
     for (std::int64_t i = rows * lanes; i < count; ++i) {
-      if (one_better(x[i], top)) {
-        top = x[i];
-        best = i;
+      if (one_better(x[i], best)) {
+        best = x[i];
+        best_at = i;
       }
     }
-    *value = top;
-    *position = best;
+    *value = best;
+    *position = best_at;
   }
 
   static void range(const ReduceShape& shape, const T* x, T* values, std::int64_t* positions, std::int64_t begin,
@@ -76,9 +76,9 @@ struct ArgReduce {
     const ReduceUnits units(shape);
     for (std::int64_t unit = begin; unit < end; ++unit) {
       const std::int64_t first_column = unit % units.tiles * units.tile;
-      const std::int64_t first_row = unit / units.tiles % units.pieces * units.piece;
-      const std::int64_t outer = unit / units.tiles / units.pieces;
-      const std::int64_t rows = std::min(units.piece, shape.reduced - first_row);
+      const std::int64_t first_row = unit / units.tiles % units.splits * units.rows_per_split;
+      const std::int64_t outer = unit / units.tiles / units.splits;
+      const std::int64_t rows = std::min(units.rows_per_split, shape.reduced - first_row);
       const std::int64_t width = std::min(units.tile, shape.inner - first_column);
       const T* corner = x + (outer * shape.reduced + first_row) * shape.inner + first_column;
       const std::int64_t target = unit / units.tiles * shape.inner + first_column;
@@ -186,25 +186,25 @@ void arg_reduce(Cpu, Reduction extreme, const ReduceShape& shape, const T* x, T*
     parallel_chunks(units.count, units.chunk,
                     [&](std::int64_t begin, std::int64_t end) { range(extreme, shape, x, to, at, begin, end); });
   };
-  if (units.pieces == 1) return run(values, positions);
+  if (units.splits == 1) return run(values, positions);
 
-  const std::int64_t candidates = shape.results() * units.pieces;
-  std::vector<T> best(candidates);
-  std::vector<std::int64_t> where(candidates);
-  run(best.data(), where.data());
-  // Pieces in order: a later one wins only if it is better, so the first of equals stays.
-  const ReduceShape merge{shape.outer, units.pieces, shape.inner};
+  const std::int64_t candidates = shape.results() * units.splits;
+  std::vector<T> candidate_values(candidates);
+  std::vector<std::int64_t> candidate_positions(candidates);
+  run(candidate_values.data(), candidate_positions.data());
+  // Splits in order: a later one wins only if it is better, so the first of equals stays.
+  const ReduceShape merge{shape.outer, units.splits, shape.inner};
   for (std::int64_t outer = 0; outer < merge.outer; ++outer) {
     for (std::int64_t i = 0; i < merge.inner; ++i) {
       std::int64_t arg_index = outer * merge.reduced * merge.inner + i;
-      for (std::int64_t piece = 1; piece < merge.reduced; ++piece) {
-        const std::int64_t candidate = (outer * merge.reduced + piece) * merge.inner + i;
-        const T value = best[candidate], top = best[arg_index];
-        const bool beyond = extreme == Reduction::max ? value > top : value < top;
-        if (beyond || (value != value && top == top)) arg_index = candidate;
+      for (std::int64_t split = 1; split < merge.reduced; ++split) {
+        const std::int64_t candidate = (outer * merge.reduced + split) * merge.inner + i;
+        const T value = candidate_values[candidate], best = candidate_values[arg_index];
+        const bool beyond = extreme == Reduction::max ? value > best : value < best;
+        if (beyond || (value != value && best == best)) arg_index = candidate;
       }
-      positions[outer * merge.inner + i] = where[arg_index];
-      values[outer * merge.inner + i] = best[arg_index];
+      positions[outer * merge.inner + i] = candidate_positions[arg_index];
+      values[outer * merge.inner + i] = candidate_values[arg_index];
     }
   }
 }

@@ -18,21 +18,21 @@ constexpr std::int64_t short_run = 16;
 constexpr std::int64_t block = 1024;
 
 /// Whether an operand is read from front to back like the result, so that it needs no writing out.
-bool is_dense(const BroadcastPlan<2>& plan, int operand) {
+bool is_dense(const BroadcastLayout<2>& layout, int operand) {
   std::int64_t stride = 1;
-  for (int axis = plan.rank - 1; axis >= 0; stride *= plan.extents[axis--]) {
-    if (plan.strides[operand][axis] != stride) return false;
+  for (int axis = layout.rank - 1; axis >= 0; stride *= layout.extents[axis--]) {
+    if (layout.strides[operand][axis] != stride) return false;
   }
   return true;
 }
 
 /// Elements begin to end-1 of the broadcast operand; `to` has room for short_run more.
 template <typename T>
-const T* written_out(const BroadcastPlan<2>& plan, int operand, const T* from, std::int64_t begin, std::int64_t end,
+const T* written_out(const BroadcastLayout<2>& layout, int operand, const T* from, std::int64_t begin, std::int64_t end,
                      T* to) {
-  if (is_dense(plan, operand)) return from + begin;
-  const bool repeats = plan.strides[operand][plan.rank - 1] == 0;
-  for_each_run(plan, begin, end, [&](std::int64_t position, std::int64_t length, const auto& offsets) HWY_ATTR {
+  if (is_dense(layout, operand)) return from + begin;
+  const bool repeats = layout.strides[operand][layout.rank - 1] == 0;
+  for_each_run(layout, begin, end, [&](std::int64_t position, std::int64_t length, const auto& offsets) HWY_ATTR {
     T* out = to + (position - begin);
     const T* in = from + offsets[operand];
     if (repeats) {
@@ -45,21 +45,21 @@ const T* written_out(const BroadcastPlan<2>& plan, int operand, const T* from, s
 }
 
 template <typename T, class F>
-void apply(const F& f, const BroadcastPlan<2>& plan, const T* a, const T* b, T* result, std::int64_t begin,
+void apply(const F& f, const BroadcastLayout<2>& layout, const T* a, const T* b, T* result, std::int64_t begin,
            std::int64_t end) {
   using simd::Repeat, simd::Stream;
-  if (plan.rank > 1 && plan.inner() < short_run) {
+  if (layout.rank > 1 && layout.inner() < short_run) {
     T room_a[block + short_run], room_b[block + short_run];
     for (std::int64_t from = begin; from < end; from += block) {
       const std::int64_t to = std::min(end, from + block);
-      const T* left = written_out(plan, 0, a, from, to, room_a);
-      const T* right = written_out(plan, 1, b, from, to, room_b);
+      const T* left = written_out(layout, 0, a, from, to, room_a);
+      const T* right = written_out(layout, 1, b, from, to, room_b);
       simd::for_each_lane(f, result + from, to - from, Stream<T>{left}, Stream<T>{right});
     }
     return;
   }
-  const bool repeat_a = plan.strides[0][plan.rank - 1] == 0, repeat_b = plan.strides[1][plan.rank - 1] == 0;
-  for_each_run(plan, begin, end, [&](std::int64_t position, std::int64_t length, const auto& offsets) HWY_ATTR {
+  const bool repeat_a = layout.strides[0][layout.rank - 1] == 0, repeat_b = layout.strides[1][layout.rank - 1] == 0;
+  for_each_run(layout, begin, end, [&](std::int64_t position, std::int64_t length, const auto& offsets) HWY_ATTR {
     const T *left = a + offsets[0], *right = b + offsets[1];
     T* out = result + position;
     if (repeat_a) {
@@ -73,39 +73,39 @@ void apply(const F& f, const BroadcastPlan<2>& plan, const T* a, const T* b, T* 
 }
 
 template <typename T>
-void binary_range(BinaryFunction function, const BroadcastPlan<2>& plan, const T* a, const T* b, T* result,
+void binary_range(BinaryFunction function, const BroadcastLayout<2>& layout, const T* a, const T* b, T* result,
                   std::int64_t begin, std::int64_t end) {
   switch (function) {
     case BinaryFunction::add:
-      return apply(Add(), plan, a, b, result, begin, end);
+      return apply(Add(), layout, a, b, result, begin, end);
     case BinaryFunction::sub:
-      return apply(Sub(), plan, a, b, result, begin, end);
+      return apply(Sub(), layout, a, b, result, begin, end);
     case BinaryFunction::mul:
-      return apply(Mul(), plan, a, b, result, begin, end);
+      return apply(Mul(), layout, a, b, result, begin, end);
     case BinaryFunction::maximum:
-      return apply(Maximum(), plan, a, b, result, begin, end);
+      return apply(Maximum(), layout, a, b, result, begin, end);
     case BinaryFunction::minimum:
-      return apply(Minimum(), plan, a, b, result, begin, end);
+      return apply(Minimum(), layout, a, b, result, begin, end);
     case BinaryFunction::div:
-      if constexpr (hwy::IsFloat<T>()) return apply(Div(), plan, a, b, result, begin, end);
+      if constexpr (hwy::IsFloat<T>()) return apply(Div(), layout, a, b, result, begin, end);
   }
 }
 
-void binary_float(BinaryFunction function, const BroadcastPlan<2>& plan, const float* a, const float* b, float* result,
-                  std::int64_t begin, std::int64_t end) {
-  binary_range(function, plan, a, b, result, begin, end);
+void binary_float(BinaryFunction function, const BroadcastLayout<2>& layout, const float* a, const float* b,
+                  float* result, std::int64_t begin, std::int64_t end) {
+  binary_range(function, layout, a, b, result, begin, end);
 }
-void binary_double(BinaryFunction function, const BroadcastPlan<2>& plan, const double* a, const double* b,
+void binary_double(BinaryFunction function, const BroadcastLayout<2>& layout, const double* a, const double* b,
                    double* result, std::int64_t begin, std::int64_t end) {
-  binary_range(function, plan, a, b, result, begin, end);
+  binary_range(function, layout, a, b, result, begin, end);
 }
-void binary_int32(BinaryFunction function, const BroadcastPlan<2>& plan, const std::int32_t* a, const std::int32_t* b,
-                  std::int32_t* result, std::int64_t begin, std::int64_t end) {
-  binary_range(function, plan, a, b, result, begin, end);
+void binary_int32(BinaryFunction function, const BroadcastLayout<2>& layout, const std::int32_t* a,
+                  const std::int32_t* b, std::int32_t* result, std::int64_t begin, std::int64_t end) {
+  binary_range(function, layout, a, b, result, begin, end);
 }
-void binary_int64(BinaryFunction function, const BroadcastPlan<2>& plan, const std::int64_t* a, const std::int64_t* b,
-                  std::int64_t* result, std::int64_t begin, std::int64_t end) {
-  binary_range(function, plan, a, b, result, begin, end);
+void binary_int64(BinaryFunction function, const BroadcastLayout<2>& layout, const std::int64_t* a,
+                  const std::int64_t* b, std::int64_t* result, std::int64_t begin, std::int64_t end) {
+  binary_range(function, layout, a, b, result, begin, end);
 }
 
 }  // namespace bough::HWY_NAMESPACE
@@ -120,7 +120,7 @@ HWY_EXPORT(binary_int32);
 HWY_EXPORT(binary_int64);
 
 template <typename T>
-void binary(Cpu, BinaryFunction function, const BroadcastPlan<2>& plan, const T* a, const T* b, T* result) {
+void binary(Cpu, BinaryFunction function, const BroadcastLayout<2>& layout, const T* a, const T* b, T* result) {
   const auto range = [] {
     if constexpr (std::is_same_v<T, float>)
       return HWY_DYNAMIC_DISPATCH(binary_float);
@@ -131,15 +131,15 @@ void binary(Cpu, BinaryFunction function, const BroadcastPlan<2>& plan, const T*
     else
       return HWY_DYNAMIC_DISPATCH(binary_int64);
   }();
-  parallel_chunks(plan.elements, 1 << 15,
-                  [&](std::int64_t begin, std::int64_t end) { range(function, plan, a, b, result, begin, end); });
+  parallel_chunks(layout.elements, 1 << 15,
+                  [&](std::int64_t begin, std::int64_t end) { range(function, layout, a, b, result, begin, end); });
 }
 
-template void binary(Cpu, BinaryFunction, const BroadcastPlan<2>&, const float*, const float*, float*);
-template void binary(Cpu, BinaryFunction, const BroadcastPlan<2>&, const double*, const double*, double*);
-template void binary(Cpu, BinaryFunction, const BroadcastPlan<2>&, const std::int32_t*, const std::int32_t*,
+template void binary(Cpu, BinaryFunction, const BroadcastLayout<2>&, const float*, const float*, float*);
+template void binary(Cpu, BinaryFunction, const BroadcastLayout<2>&, const double*, const double*, double*);
+template void binary(Cpu, BinaryFunction, const BroadcastLayout<2>&, const std::int32_t*, const std::int32_t*,
                      std::int32_t*);
-template void binary(Cpu, BinaryFunction, const BroadcastPlan<2>&, const std::int64_t*, const std::int64_t*,
+template void binary(Cpu, BinaryFunction, const BroadcastLayout<2>&, const std::int64_t*, const std::int64_t*,
                      std::int64_t*);
 
 }  // namespace bough

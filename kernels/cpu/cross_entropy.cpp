@@ -23,7 +23,7 @@ namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
 /// Everything is measured from the largest score, so that scores of any size keep their precision:
-/// loss = log_sum - sum(q * (x - max)), because q sums to 1.
+/// loss = lse - sum(q * (x - max)) with lse = log(sum(exp(x - max))), because q sums to 1.
 template <typename T>
 T loss_of_row(const T* x, std::int64_t width, std::int64_t target, double smoothing, T* normalizer) {
   const hn::ScalableTag<T> d;
@@ -81,9 +81,9 @@ void gradients_of_rows(Rows<const T> logits, const ClassTargets& targets, Rows<c
       const auto spread = hn::Set(d, static_cast<T>(factor * targets.smoothing / static_cast<double>(width)));
       // A row of only -inf has no probabilities: relative to anything finite all of them are 0.
       const bool masked = normalizer[1] == simd::minus_infinity<T>;
-      const auto max = hn::Set(d, normalizer[0]), log_sum = hn::Set(d, masked ? T{0} : normalizer[1]);
+      const auto max = hn::Set(d, normalizer[0]), lse = hn::Set(d, masked ? T{0} : normalizer[1]);
       simd::for_each_vector(d, width, [&](std::int64_t i, auto access) HWY_ATTR {
-        const auto p = simd::exp_of_nonpositive(d, hn::Sub(hn::Sub(access.load(d, x + i, T{0}), max), log_sum));
+        const auto p = simd::exp_of_nonpositive(d, hn::Sub(hn::Sub(access.load(d, x + i, T{0}), max), lse));
         access.store(hn::MulSub(p, row_factor, spread), d, out + i);
       });
       out[target] -= static_cast<T>(factor * (1 - targets.smoothing));

@@ -10,7 +10,7 @@
 /// What edge_softmax.cpp hands to the part of it that is compiled for every instruction set.
 namespace bough {
 
-/// Buffers of one piece of work, grown as needed.
+/// Buffers of one task, grown as needed.
 template <typename T>
 class SoftmaxScratch {
  public:

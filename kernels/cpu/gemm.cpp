@@ -9,12 +9,12 @@
 namespace bough {
 namespace {
 
-// Multiplications that are worth a piece of their own for another thread.
+// Multiplications that are worth a chunk of their own for another thread.
 constexpr std::int64_t least_work = 1 << 20;
 // Rows of a and columns of b that are packed at a time.
 constexpr std::int64_t packed_at_once = 4096;
-// Columns of b that one piece reads again and again from its second-level cache, and how much may stay there.
-constexpr std::int64_t columns_of_piece = 512;
+// Columns of b that one chunk reads again and again from its second-level cache, and how much may stay there.
+constexpr std::int64_t columns_of_chunk = 512;
 constexpr std::int64_t cached_bytes = 1 << 20;
 // Elements of the inner axis that are packed together where they lie far apart.
 constexpr std::int64_t packing_run = 16;
@@ -100,19 +100,19 @@ class BlockedProduct {
     });
   }
 
-  /// How many row tiles make a piece: enough work to pay for starting it, but sixteen pieces if there are the rows.
-  std::int64_t tiles_of_piece() const {
+  /// How many row tiles make a chunk: enough work to pay for starting it, but sixteen chunks if there are the rows.
+  std::int64_t tiles_of_chunk() const {
     const std::int64_t work =
-        tile_.rows * std::min(c_.columns, columns_of_piece) * std::max<std::int64_t>(1, depth_ * blocks_at_once_);
+        tile_.rows * std::min(c_.columns, columns_of_chunk) * std::max<std::int64_t>(1, depth_ * blocks_at_once_);
     return std::max(num_chunks(least_work, work), std::clamp<std::int64_t>(row_tiles_ / 16, 1, 8));
   }
 
   void multiply(std::int64_t first, std::int64_t last) const {
-    const std::int64_t tiles = tiles_of_piece(), row_pieces = num_chunks(row_tiles_, tiles);
-    // Pieces that follow each other share their columns, so that a thread finds those of b in its cache.
-    parallel_chunks(row_pieces * num_chunks(c_.columns, columns_of_piece), 1, [&](std::int64_t piece, std::int64_t) {
-      const std::int64_t begin = piece % row_pieces * tiles, end = std::min(row_tiles_, begin + tiles);
-      const std::int64_t column = piece / row_pieces * columns_of_piece;
+    const std::int64_t tiles = tiles_of_chunk(), row_chunks = num_chunks(row_tiles_, tiles);
+    // Chunks that follow each other share their columns, so that a thread finds those of b in its cache.
+    parallel_chunks(row_chunks * num_chunks(c_.columns, columns_of_chunk), 1, [&](std::int64_t chunk, std::int64_t) {
+      const std::int64_t begin = chunk % row_chunks * tiles, end = std::min(row_tiles_, begin + tiles);
+      const std::int64_t column = chunk / row_chunks * columns_of_chunk;
       for (std::int64_t block = first; block < last; ++block) {
         for (std::int64_t row_tile = begin; row_tile < end; ++row_tile) multiply_tile(block, row_tile, column);
       }
@@ -134,7 +134,7 @@ class BlockedProduct {
       }
     }
     multiply_packed(order_, packed, panels_of(block) + column * depth, depth,
-                    c_.block(row, column, rows, std::min(columns_of_piece, c_.columns - column)), step);
+                    c_.block(row, column, rows, std::min(columns_of_chunk, c_.columns - column)), step);
   }
 
   const Matrix<const T> a_, b_;

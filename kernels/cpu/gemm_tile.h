@@ -6,7 +6,7 @@
 
 namespace bough {
 
-/// The piece of c whose sums are held in registers; a property of the instruction set in use.
+/// The block of c whose sums are held in registers; a property of the instruction set in use.
 struct RegisterTile {
   std::int64_t rows = 0;
   std::int64_t columns = 0;

@@ -26,7 +26,7 @@ class LaneTotals {
   static constexpr std::int64_t lanes = hn::MaxLanes(D());
 
  public:
-  static constexpr std::int64_t room = 64;  ///< vectors that may be added between two calls of flush_whole
+  static constexpr std::int64_t room = 64;  ///< vectors that may be added between two calls of store_whole
 
   /// Where the next `count` totals go.
   HWY_INLINE void expect(T* results, std::int64_t count) {
@@ -34,13 +34,13 @@ class LaneTotals {
     for (std::int64_t i = 0; i < count; ++i) results_[used_ + i] = results + i;
     used_ += count;
   }
-  /// The vector of total number `i` of those not flushed yet.
+  /// The vector of total number `i` of those not stored yet.
   HWY_INLINE void put(std::int64_t i, V sums) { hn::Store(sums, d, sums_ + i * lanes); }
   std::int64_t used() const { return used_; }
 
-  HWY_INLINE void flush_whole() {
+  HWY_INLINE void store_whole() {
     std::int64_t done = 0;
-    for (; done + lanes <= used_; done += lanes) flush(done, lanes);
+    for (; done + lanes <= used_; done += lanes) store(done, lanes);
     if (done == 0) return;
     for (std::int64_t i = done; i < used_; ++i) {
       put(i - done, hn::Load(d, sums_ + i * lanes));
@@ -49,13 +49,13 @@ class LaneTotals {
     used_ -= done;
     side_by_side_from_ = std::max<std::int64_t>(0, side_by_side_from_ - done);
   }
-  HWY_INLINE void flush_rest() {
-    flush(0, used_);
+  HWY_INLINE void store_rest() {
+    store(0, used_);
     used_ = side_by_side_from_ = 0;
   }
 
  private:
-  HWY_INLINE void flush(std::int64_t first, std::int64_t count) const {
+  HWY_INLINE void store(std::int64_t first, std::int64_t count) const {
     const V totals = folded<lanes>(sums_ + first * lanes);
     if (count == lanes && side_by_side_from_ <= first) {
       hn::StoreU(totals, d, results_[first]);
@@ -113,7 +113,7 @@ class EdgeDots {
         ++position;
       }
     }
-    totals_.flush_rest();
+    totals_.store_rest();
   }
 
  private:
@@ -146,7 +146,7 @@ class EdgeDots {
     const T* common = shared_.at(edges_.at(position));
     for (std::int64_t from = 0; from < layout_.outer; from += outers_at_once) {
       const std::int64_t outers = std::min(outers_at_once, layout_.outer - from);
-      const std::int64_t slot = totals_.used();
+      const std::int64_t first_total = totals_.used();
       for (std::int64_t i = 0; i < Edges; ++i) {
         T* to = results_ + edges_.at(position + i).number[static_cast<int>(mp::End::edge)] * result.width;
         totals_.expect(to + result.offsets[static_cast<std::size_t>(from)], outers);
@@ -154,15 +154,15 @@ class EdgeDots {
       for (std::int64_t outer = 0; outer < outers; ++outer) {
         const std::int64_t at = apart_.offsets[from + outer];
         dots<Edges>(common + shared_.offsets[from + outer], first + at, second + at, third + at, fourth + at,
-                    slot + outer, outers);
+                    first_total + outer, outers);
       }
-      totals_.flush_whole();
+      totals_.store_whole();
     }
   }
 
   template <std::int64_t Edges>
   HWY_INLINE void dots(const T* common, const T* first, const T* second, const T* third, const T* fourth,
-                       std::int64_t slot, std::int64_t stride) {
+                       std::int64_t total, std::int64_t stride) {
     V a = hn::Zero(d), b = a, c = a, e = a;
     const auto add = [&](std::int64_t i, auto access) HWY_ATTR {
       const V factor = access.load(d, common + i, T{0});
@@ -174,11 +174,11 @@ class EdgeDots {
       }
     };
     simd::for_each_vector(d, layout_.inner, add);
-    totals_.put(slot, a);
+    totals_.put(total, a);
     if constexpr (Edges > 1) {
-      totals_.put(slot + stride, b);
-      totals_.put(slot + 2 * stride, c);
-      totals_.put(slot + 3 * stride, e);
+      totals_.put(total + stride, b);
+      totals_.put(total + 2 * stride, c);
+      totals_.put(total + 3 * stride, e);
     }
   }
 

@@ -120,11 +120,11 @@ template <typename T>
 void gradients_of_rows(Rows<const T> x, const T* weight, Rows<const T> statistics, const T* dy, const T* dsum,
                        const LayerNormGradients<T>& gradients) {
   const std::int64_t width = x.width;
-  // At most 64 pieces, each with sums of its own for weight and bias.
+  // At most 64 chunks, each with sums of its own for weight and bias.
   const std::int64_t chunk = std::max(rows_per_chunk(width), num_chunks(x.count, 64));
-  const std::int64_t pieces = num_chunks(x.count, chunk);
+  const std::int64_t chunks = num_chunks(x.count, chunk);
   const bool parameters = gradients.dweight != nullptr;
-  const Scratch<T> partial(parameters ? pieces * 2 * width : 0);
+  const Scratch<T> partial(parameters ? chunks * 2 * width : 0);
   parallel_chunks(x.count, chunk, [&](std::int64_t begin, std::int64_t end) {
     T* dweight = parameters ? partial.data() + begin / chunk * 2 * width : nullptr;
     if (parameters) std::fill_n(dweight, 2 * width, T{0});
@@ -144,8 +144,8 @@ void gradients_of_rows(Rows<const T> x, const T* weight, Rows<const T> statistic
   if (!parameters) return;
   std::fill_n(gradients.dweight, width, T{0});
   std::fill_n(gradients.dbias, width, T{0});
-  for (std::int64_t piece = 0; piece < pieces; ++piece) {
-    const T* sums = partial.data() + piece * 2 * width;
+  for (std::int64_t number = 0; number < chunks; ++number) {
+    const T* sums = partial.data() + number * 2 * width;
     add_rows<T>(gradients.dweight, sums, gradients.dweight, width);
     add_rows<T>(gradients.dbias, sums + width, gradients.dbias, width);
   }

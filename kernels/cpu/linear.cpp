@@ -67,8 +67,8 @@ namespace {
 HWY_EXPORT(backward_rows_float);
 HWY_EXPORT(backward_rows_double);
 
-// Rows are added up in at most so many pieces, which bounds the memory for their sums.
-constexpr std::int64_t max_pieces = 64;
+// Rows are added up in at most so many chunks, which bounds the memory for their sums.
+constexpr std::int64_t max_chunks = 64;
 
 template <typename T>
 Rows<T> row_range(Rows<T> rows, std::int64_t begin, std::int64_t end) {
@@ -79,7 +79,7 @@ Rows<T> row_range(Rows<T> rows, std::int64_t begin, std::int64_t end) {
 
 template <typename T>
 void linear_backward(Cpu, Activation activation, Rows<const T> kept, Rows<const T> dy, Rows<T> dz, T* sums) {
-  const std::int64_t chunk = std::max(rows_per_chunk(dy.width), num_chunks(dy.count, max_pieces));
+  const std::int64_t chunk = std::max(rows_per_chunk(dy.width), num_chunks(dy.count, max_chunks));
   const std::int64_t pitch = num_chunks(dy.width, 64) * 64;
   const Scratch<T> partial(sums == nullptr ? 0 : num_chunks(dy.count, chunk) * pitch);
   std::fill_n(partial.data(), partial.size(), T{0});
@@ -95,8 +95,8 @@ void linear_backward(Cpu, Activation activation, Rows<const T> kept, Rows<const 
   });
   if (sums == nullptr) return;
   std::fill_n(sums, dy.width, T{0});
-  for (std::int64_t piece = 0; piece < num_chunks(dy.count, chunk); ++piece) {
-    for (std::int64_t j = 0; j < dy.width; ++j) sums[j] += partial[piece * pitch + j];
+  for (std::int64_t number = 0; number < num_chunks(dy.count, chunk); ++number) {
+    for (std::int64_t j = 0; j < dy.width; ++j) sums[j] += partial[number * pitch + j];
   }
 }
 

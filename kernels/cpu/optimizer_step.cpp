@@ -23,7 +23,7 @@ void for_each_vector(std::int64_t count, const Body& body) {
 }
 
 template <typename T>
-void adam_piece(const AdamPiece<T>& piece, const AdamStep& step) {
+void adam_chunk(const AdamChunk<T>& chunk, const AdamStep& step) {
   const T gradient_scale = static_cast<T>(step.gradient_scale);
   const T coupled_decay = step.decoupled_weight_decay ? T{0} : static_cast<T>(step.weight_decay);
   const T beta1 = static_cast<T>(step.beta1), beta2 = static_cast<T>(step.beta2);
@@ -32,36 +32,36 @@ void adam_piece(const AdamPiece<T>& piece, const AdamStep& step) {
   const T shrink = static_cast<T>(changing[0]), rate = static_cast<T>(changing[1]);
   const T root_scale = static_cast<T>(changing[2]);
   const T epsilon = static_cast<T>(step.epsilon);
-  for_each_vector<T>(piece.count, [&](auto d, std::int64_t i) {
-    const auto p = hn::LoadU(d, piece.parameter + i);
+  for_each_vector<T>(chunk.count, [&](auto d, std::int64_t i) {
+    const auto p = hn::LoadU(d, chunk.parameter + i);
     const auto g =
-        hn::MulAdd(hn::Set(d, coupled_decay), p, hn::Mul(hn::Set(d, gradient_scale), hn::LoadU(d, piece.gradient + i)));
-    const auto m = hn::MulAdd(hn::Set(d, beta1), hn::LoadU(d, piece.first_moment + i), hn::Mul(hn::Set(d, rest1), g));
+        hn::MulAdd(hn::Set(d, coupled_decay), p, hn::Mul(hn::Set(d, gradient_scale), hn::LoadU(d, chunk.gradient + i)));
+    const auto m = hn::MulAdd(hn::Set(d, beta1), hn::LoadU(d, chunk.first_moment + i), hn::Mul(hn::Set(d, rest1), g));
     const auto v =
-        hn::MulAdd(hn::Set(d, beta2), hn::LoadU(d, piece.second_moment + i), hn::Mul(hn::Set(d, rest2), hn::Mul(g, g)));
+        hn::MulAdd(hn::Set(d, beta2), hn::LoadU(d, chunk.second_moment + i), hn::Mul(hn::Set(d, rest2), hn::Mul(g, g)));
     const auto divisor = hn::MulAdd(hn::Sqrt(v), hn::Set(d, root_scale), hn::Set(d, epsilon));
     const auto change = hn::Div(hn::Mul(hn::Set(d, rate), m), divisor);
-    hn::StoreU(m, d, piece.first_moment + i);
-    hn::StoreU(v, d, piece.second_moment + i);
-    hn::StoreU(hn::MulSub(hn::Set(d, shrink), p, change), d, piece.parameter + i);
+    hn::StoreU(m, d, chunk.first_moment + i);
+    hn::StoreU(v, d, chunk.second_moment + i);
+    hn::StoreU(hn::MulSub(hn::Set(d, shrink), p, change), d, chunk.parameter + i);
   });
 }
 
 template <typename T>
-void sgd_piece(const SgdPiece<T>& piece, const SgdStep& step) {
+void sgd_chunk(const SgdChunk<T>& chunk, const SgdStep& step) {
   const T gradient_scale = static_cast<T>(step.gradient_scale), decay = static_cast<T>(step.weight_decay);
   const T momentum = static_cast<T>(step.momentum), rate = static_cast<T>(step.learning_rate);
-  for_each_vector<T>(piece.count, [&](auto d, std::int64_t i) {
-    const auto p = hn::LoadU(d, piece.parameter + i);
+  for_each_vector<T>(chunk.count, [&](auto d, std::int64_t i) {
+    const auto p = hn::LoadU(d, chunk.parameter + i);
     const auto g =
-        hn::MulAdd(hn::Set(d, decay), p, hn::Mul(hn::Set(d, gradient_scale), hn::LoadU(d, piece.gradient + i)));
+        hn::MulAdd(hn::Set(d, decay), p, hn::Mul(hn::Set(d, gradient_scale), hn::LoadU(d, chunk.gradient + i)));
     auto direction = g;
-    if (piece.velocity != nullptr) {
-      const auto velocity = hn::MulAdd(hn::Set(d, momentum), hn::LoadU(d, piece.velocity + i), g);
-      hn::StoreU(velocity, d, piece.velocity + i);
+    if (chunk.velocity != nullptr) {
+      const auto velocity = hn::MulAdd(hn::Set(d, momentum), hn::LoadU(d, chunk.velocity + i), g);
+      hn::StoreU(velocity, d, chunk.velocity + i);
       direction = step.nesterov ? hn::MulAdd(hn::Set(d, momentum), velocity, g) : velocity;
     }
-    hn::StoreU(hn::NegMulAdd(hn::Set(d, rate), direction, p), d, piece.parameter + i);
+    hn::StoreU(hn::NegMulAdd(hn::Set(d, rate), direction, p), d, chunk.parameter + i);
   });
 }
 
@@ -89,18 +89,18 @@ double squared_sum_double(const double* data, std::int64_t count) {
 }
 
 template <typename T>
-void scale_piece(const Piece<T>& piece, double factor) {
-  for_each_vector<T>(piece.count, [&](auto d, std::int64_t i) {
-    hn::StoreU(hn::Mul(hn::Set(d, static_cast<T>(factor)), hn::LoadU(d, piece.data + i)), d, piece.data + i);
+void scale_chunk(const TensorChunk<T>& chunk, double factor) {
+  for_each_vector<T>(chunk.count, [&](auto d, std::int64_t i) {
+    hn::StoreU(hn::Mul(hn::Set(d, static_cast<T>(factor)), hn::LoadU(d, chunk.data + i)), d, chunk.data + i);
   });
 }
 
-void adam_float(const AdamPiece<float>& piece, const AdamStep& step) { adam_piece(piece, step); }
-void adam_double(const AdamPiece<double>& piece, const AdamStep& step) { adam_piece(piece, step); }
-void sgd_float(const SgdPiece<float>& piece, const SgdStep& step) { sgd_piece(piece, step); }
-void sgd_double(const SgdPiece<double>& piece, const SgdStep& step) { sgd_piece(piece, step); }
-void scale_float(const Piece<float>& piece, double factor) { scale_piece(piece, factor); }
-void scale_double(const Piece<double>& piece, double factor) { scale_piece(piece, factor); }
+void adam_float(const AdamChunk<float>& chunk, const AdamStep& step) { adam_chunk(chunk, step); }
+void adam_double(const AdamChunk<double>& chunk, const AdamStep& step) { adam_chunk(chunk, step); }
+void sgd_float(const SgdChunk<float>& chunk, const SgdStep& step) { sgd_chunk(chunk, step); }
+void sgd_double(const SgdChunk<double>& chunk, const SgdStep& step) { sgd_chunk(chunk, step); }
+void scale_float(const TensorChunk<float>& chunk, double factor) { scale_chunk(chunk, factor); }
+void scale_double(const TensorChunk<double>& chunk, double factor) { scale_chunk(chunk, factor); }
 
 }  // namespace bough::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -119,66 +119,66 @@ HWY_EXPORT(scale_double);
 
 namespace {
 
-template <typename Pieces, typename Body>
-void for_each_piece(const Pieces& pieces, const Body& body) {
-  parallel_chunks(static_cast<std::int64_t>(pieces.size()), 1,
+template <typename Chunks, typename Body>
+void for_each_chunk(const Chunks& chunks, const Body& body) {
+  parallel_chunks(static_cast<std::int64_t>(chunks.size()), 1,
                   [&](std::int64_t begin, std::int64_t) { body(static_cast<std::size_t>(begin)); });
 }
 
 }  // namespace
 
 template <typename T>
-void adam_update(Cpu, std::span<const AdamPiece<T>> pieces, const AdamStep& step) {
-  for_each_piece(pieces, [&](std::size_t i) {
+void adam_update(Cpu, std::span<const AdamChunk<T>> chunks, const AdamStep& step) {
+  for_each_chunk(chunks, [&](std::size_t i) {
     if constexpr (std::is_same_v<T, float>) {
-      HWY_DYNAMIC_DISPATCH(adam_float)(pieces[i], step);
+      HWY_DYNAMIC_DISPATCH(adam_float)(chunks[i], step);
     } else {
-      HWY_DYNAMIC_DISPATCH(adam_double)(pieces[i], step);
+      HWY_DYNAMIC_DISPATCH(adam_double)(chunks[i], step);
     }
   });
 }
 
 template <typename T>
-void sgd_update(Cpu, std::span<const SgdPiece<T>> pieces, const SgdStep& step) {
-  for_each_piece(pieces, [&](std::size_t i) {
+void sgd_update(Cpu, std::span<const SgdChunk<T>> chunks, const SgdStep& step) {
+  for_each_chunk(chunks, [&](std::size_t i) {
     if constexpr (std::is_same_v<T, float>) {
-      HWY_DYNAMIC_DISPATCH(sgd_float)(pieces[i], step);
+      HWY_DYNAMIC_DISPATCH(sgd_float)(chunks[i], step);
     } else {
-      HWY_DYNAMIC_DISPATCH(sgd_double)(pieces[i], step);
+      HWY_DYNAMIC_DISPATCH(sgd_double)(chunks[i], step);
     }
   });
 }
 
 template <typename T>
-void squared_sums(Cpu, std::span<const Piece<const T>> pieces, std::span<double> sums) {
-  for_each_piece(pieces, [&](std::size_t i) {
+void squared_sums(Cpu, std::span<const TensorChunk<const T>> chunks, std::span<double> sums) {
+  for_each_chunk(chunks, [&](std::size_t i) {
     if constexpr (std::is_same_v<T, float>) {
-      sums[i] = HWY_DYNAMIC_DISPATCH(squared_sum_float)(pieces[i].data, pieces[i].count);
+      sums[i] = HWY_DYNAMIC_DISPATCH(squared_sum_float)(chunks[i].data, chunks[i].count);
     } else {
-      sums[i] = HWY_DYNAMIC_DISPATCH(squared_sum_double)(pieces[i].data, pieces[i].count);
+      sums[i] = HWY_DYNAMIC_DISPATCH(squared_sum_double)(chunks[i].data, chunks[i].count);
     }
   });
 }
 
 template <typename T>
-void scale(Cpu, std::span<const Piece<T>> pieces, double factor) {
-  for_each_piece(pieces, [&](std::size_t i) {
+void scale(Cpu, std::span<const TensorChunk<T>> chunks, double factor) {
+  for_each_chunk(chunks, [&](std::size_t i) {
     if constexpr (std::is_same_v<T, float>) {
-      HWY_DYNAMIC_DISPATCH(scale_float)(pieces[i], factor);
+      HWY_DYNAMIC_DISPATCH(scale_float)(chunks[i], factor);
     } else {
-      HWY_DYNAMIC_DISPATCH(scale_double)(pieces[i], factor);
+      HWY_DYNAMIC_DISPATCH(scale_double)(chunks[i], factor);
     }
   });
 }
 
-template void adam_update(Cpu, std::span<const AdamPiece<float>>, const AdamStep&);
-template void adam_update(Cpu, std::span<const AdamPiece<double>>, const AdamStep&);
-template void sgd_update(Cpu, std::span<const SgdPiece<float>>, const SgdStep&);
-template void sgd_update(Cpu, std::span<const SgdPiece<double>>, const SgdStep&);
-template void squared_sums(Cpu, std::span<const Piece<const float>>, std::span<double>);
-template void squared_sums(Cpu, std::span<const Piece<const double>>, std::span<double>);
-template void scale(Cpu, std::span<const Piece<float>>, double);
-template void scale(Cpu, std::span<const Piece<double>>, double);
+template void adam_update(Cpu, std::span<const AdamChunk<float>>, const AdamStep&);
+template void adam_update(Cpu, std::span<const AdamChunk<double>>, const AdamStep&);
+template void sgd_update(Cpu, std::span<const SgdChunk<float>>, const SgdStep&);
+template void sgd_update(Cpu, std::span<const SgdChunk<double>>, const SgdStep&);
+template void squared_sums(Cpu, std::span<const TensorChunk<const float>>, std::span<double>);
+template void squared_sums(Cpu, std::span<const TensorChunk<const double>>, std::span<double>);
+template void scale(Cpu, std::span<const TensorChunk<float>>, double);
+template void scale(Cpu, std::span<const TensorChunk<double>>, double);
 
 }  // namespace bough
 #endif

@@ -4,18 +4,18 @@
 
 #include "bough/ops/optimizer_step.h"
 #include "kernels/on_device.h"
-#include "kernels/optimizer_pieces.h"
+#include "kernels/optimizer_chunks.h"
 
 namespace bough {
 
 template <typename T>
-void adam_update(Cpu, std::span<const AdamPiece<T>> pieces, const AdamStep& step);
+void adam_update(Cpu, std::span<const AdamChunk<T>> chunks, const AdamStep& step);
 template <typename T>
-void sgd_update(Cpu, std::span<const SgdPiece<T>> pieces, const SgdStep& step);
-/// Sums of squares of each piece, in double precision.
+void sgd_update(Cpu, std::span<const SgdChunk<T>> chunks, const SgdStep& step);
+/// Sums of squares of each chunk, in double precision.
 template <typename T>
-void squared_sums(Cpu, std::span<const Piece<const T>> pieces, std::span<double> sums);
+void squared_sums(Cpu, std::span<const TensorChunk<const T>> chunks, std::span<double> sums);
 template <typename T>
-void scale(Cpu, std::span<const Piece<T>> pieces, double factor);
+void scale(Cpu, std::span<const TensorChunk<T>> chunks, double factor);
 
 }  // namespace bough

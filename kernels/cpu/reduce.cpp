@@ -126,20 +126,20 @@ struct Reduce {
 
   static void range(const ReduceShape& shape, const T* x, A* partial, T* result, std::int64_t begin, std::int64_t end) {
     const ReduceUnits units(shape);
-    if (units.pieces == 1 && shape.inner == 1) {
+    if (units.splits == 1 && shape.inner == 1) {
       for (std::int64_t i = begin; i < end; ++i) result[i] = static_cast<T>(row(x + i * shape.reduced, shape.reduced));
       return;
     }
     A values[ReduceUnits::largest_tile];
     for (std::int64_t unit = begin; unit < end; ++unit) {
       const std::int64_t first_column = unit % units.tiles * units.tile;
-      const std::int64_t first_row = unit / units.tiles % units.pieces * units.piece;
-      const std::int64_t outer = unit / units.tiles / units.pieces;
-      const std::int64_t rows = std::min(units.piece, shape.reduced - first_row);
+      const std::int64_t first_row = unit / units.tiles % units.splits * units.rows_per_split;
+      const std::int64_t outer = unit / units.tiles / units.splits;
+      const std::int64_t rows = std::min(units.rows_per_split, shape.reduced - first_row);
       const std::int64_t width = std::min(units.tile, shape.inner - first_column);
       const T* corner = x + (outer * shape.reduced + first_row) * shape.inner + first_column;
       T* out = result + outer * shape.inner + first_column;
-      if (units.pieces == 1 && rows <= block_rows && shape.inner >= narrow) {
+      if (units.splits == 1 && rows <= block_rows && shape.inner >= narrow) {
         block_columns(corner, rows, shape.inner, width, out);
         continue;
       }
@@ -150,7 +150,7 @@ struct Reduce {
       } else {
         columns(corner, rows, shape.inner, width, values);
       }
-      if (units.pieces == 1) {
+      if (units.splits == 1) {
         for (std::int64_t i = 0; i < width; ++i) out[i] = static_cast<T>(values[i]);
       } else {
         std::copy_n(values, width, partial + unit / units.tiles * shape.inner + first_column);
@@ -204,15 +204,15 @@ HWY_EXPORT(reduce_int64);
 
 namespace {
 
-/// result[o, i] = the partial results of [o, piece, i], in the order of the pieces.
+/// result[o, i] = the partial results of [o, split, i], in the order of the splits.
 template <Reduction reduction, typename T>
-void merge_pieces(const ReduceShape& shape, std::int64_t pieces, const Accumulator<T>* partial, T* result) {
+void merge_splits(const ReduceShape& shape, std::int64_t splits, const Accumulator<T>* partial, T* result) {
   constexpr Combine<reduction, Accumulator<T>> combine;
-  parallel_chunks(shape.results(), rows_per_chunk(pieces), [&](std::int64_t begin, std::int64_t end) {
+  parallel_chunks(shape.results(), rows_per_chunk(splits), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
-      const Accumulator<T>* column = partial + i / shape.inner * pieces * shape.inner + i % shape.inner;
+      const Accumulator<T>* column = partial + i / shape.inner * splits * shape.inner + i % shape.inner;
       Accumulator<T> value = combine.start();
-      for (std::int64_t piece = 0; piece < pieces; ++piece) value = combine(value, column[piece * shape.inner]);
+      for (std::int64_t split = 0; split < splits; ++split) value = combine(value, column[split * shape.inner]);
       result[i] = static_cast<T>(value);
     }
   });
@@ -238,20 +238,20 @@ void reduce(Cpu, Reduction reduction, const ReduceShape& shape, const T* x, T* r
       return HWY_DYNAMIC_DISPATCH(reduce_int64);
   }();
   const ReduceUnits units(shape);
-  std::vector<Accumulator<T>> partial(units.pieces == 1 ? 0 : shape.results() * units.pieces);
+  std::vector<Accumulator<T>> partial(units.splits == 1 ? 0 : shape.results() * units.splits);
   parallel_chunks(units.count, units.chunk, [&](std::int64_t begin, std::int64_t end) {
     range(reduction, shape, x, partial.data(), result, begin, end);
   });
-  if (units.pieces == 1) return;
+  if (units.splits == 1) return;
   switch (reduction) {
     case Reduction::sum:
-      return merge_pieces<Reduction::sum>(shape, units.pieces, partial.data(), result);
+      return merge_splits<Reduction::sum>(shape, units.splits, partial.data(), result);
     case Reduction::prod:
-      return merge_pieces<Reduction::prod>(shape, units.pieces, partial.data(), result);
+      return merge_splits<Reduction::prod>(shape, units.splits, partial.data(), result);
     case Reduction::max:
-      return merge_pieces<Reduction::max>(shape, units.pieces, partial.data(), result);
+      return merge_splits<Reduction::max>(shape, units.splits, partial.data(), result);
     case Reduction::min:
-      return merge_pieces<Reduction::min>(shape, units.pieces, partial.data(), result);
+      return merge_splits<Reduction::min>(shape, units.splits, partial.data(), result);
   }
 }
 

@@ -16,23 +16,23 @@ struct ReduceShape {
   std::int64_t results() const { return outer * inner; }
 };
 
-/// How a reduction is cut into units of work that depend on the sizes only: row pieces times column tiles of every
-/// outer index. Units are numbered with the tile running fastest, then the piece.
+/// How a reduction is cut into units of work that depend on the sizes only: row splits times column tiles of every
+/// outer index. Units are numbered with the tile running fastest, then the split.
 struct ReduceUnits {
-  static constexpr std::int64_t largest_tile = 2048;   ///< columns; their accumulators stay in the fastest cache
-  static constexpr std::int64_t piece_target = 65536;  ///< elements in a unit, about
+  static constexpr std::int64_t largest_tile = 2048;  ///< columns; their accumulators stay in the fastest cache
+  static constexpr std::int64_t unit_target = 65536;  ///< elements in a unit, about
 
   explicit ReduceUnits(const ReduceShape& shape)
       : tile(std::min(shape.inner, largest_tile)),
         tiles(num_chunks(shape.inner, std::max<std::int64_t>(1, tile))),
-        piece(std::max<std::int64_t>(256, piece_target / std::max<std::int64_t>(1, tile))),
-        pieces(num_chunks(shape.reduced, piece)),
-        count(shape.outer * pieces * tiles),
-        chunk(rows_per_chunk(std::min(shape.reduced, piece) * tile)) {}
+        rows_per_split(std::max<std::int64_t>(256, unit_target / std::max<std::int64_t>(1, tile))),
+        splits(num_chunks(shape.reduced, rows_per_split)),
+        count(shape.outer * splits * tiles),
+        chunk(rows_per_chunk(std::min(shape.reduced, rows_per_split) * tile)) {}
 
-  std::int64_t tile, tiles;    ///< columns in a tile, tiles in a row
-  std::int64_t piece, pieces;  ///< rows in a piece, pieces of each outer index
-  std::int64_t count, chunk;   ///< units in all, and in one call of a thread
+  std::int64_t tile, tiles;             ///< columns in a tile, tiles in a row
+  std::int64_t rows_per_split, splits;  ///< splits of each outer index
+  std::int64_t count, chunk;            ///< units in all, and in one call of a thread
 };
 
 /// result[o, i] = x[o, 0, i] + x[o, 1, i] + ..., or their product, maximum, minimum. T: float, double, int32_t,

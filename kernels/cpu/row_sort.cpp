@@ -12,7 +12,7 @@ namespace {
 
 constexpr int most_digit_bits = 11;
 
-/// At most 32 pieces: each has a table of counts of its own.
+/// At most 32 chunks: each has a table of counts of its own.
 std::int64_t chunk_of(std::int64_t count) { return std::max<std::int64_t>(1 << 14, (count + 31) / 32); }
 
 /// Bits that hold 0..count-1.
@@ -23,10 +23,10 @@ int bits_for(std::int64_t count) {
 /// One stable pass: moves `from` to `to` in the order of `digit_bits` bits above `shift`.
 void sort_by_digit(std::span<const std::int64_t> from, std::span<std::int64_t> to, int shift, int digit_bits) {
   const auto count = static_cast<std::int64_t>(from.size());
-  const std::int64_t chunk = chunk_of(count), pieces = num_chunks(count, chunk), digits = std::int64_t{1} << digit_bits;
+  const std::int64_t chunk = chunk_of(count), chunks = num_chunks(count, chunk), digits = std::int64_t{1} << digit_bits;
   const auto digit = [=](std::int64_t entry) { return (entry >> shift) & (digits - 1); };
-  // next[piece * digits + d]: first how often the piece has digit d, then where its next one goes.
-  const Scratch<std::int64_t> next(pieces * digits);
+  // next[number * digits + d]: first how often the chunk has digit d, then where its next one goes.
+  const Scratch<std::int64_t> next(chunks * digits);
   std::fill_n(next.data(), next.size(), 0);
   parallel_chunks(count, chunk, [&](std::int64_t begin, std::int64_t end) {
     std::int64_t* counts = next.data() + begin / chunk * digits;
@@ -34,8 +34,8 @@ void sort_by_digit(std::span<const std::int64_t> from, std::span<std::int64_t> t
   });
   std::int64_t total = 0;
   for (std::int64_t d = 0; d < digits; ++d) {
-    for (std::int64_t piece = 0; piece < pieces; ++piece) {
-      std::int64_t& place = next[piece * digits + d];
+    for (std::int64_t number = 0; number < chunks; ++number) {
+      std::int64_t& place = next[number * digits + d];
       total += std::exchange(place, total);
     }
   }

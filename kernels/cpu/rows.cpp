@@ -61,7 +61,7 @@ void sum_entries(const SortedRows& sorted, std::int64_t begin, std::int64_t end,
   }
 }
 
-/// Where a piece begins: the rows and entries that lie before it.
+/// Where a chunk begins: the rows and entries that lie before it.
 struct Split {
   std::int64_t row;
   std::int64_t entry;
@@ -83,7 +83,7 @@ inline Split split_at(const SortedRows& sorted, std::int64_t num_rows, std::int6
 
 /// Sums the rows that end in places begin..end-1 of that sequence; returns the row that goes on after it, or -1.
 template <typename T>
-std::int64_t sum_piece(const SortedRows& sorted, std::int64_t begin, std::int64_t end, Rows<const T> values,
+std::int64_t sum_chunk(const SortedRows& sorted, std::int64_t begin, std::int64_t end, Rows<const T> values,
                        Rows<T> target, T* carry) {
   const Split from = split_at(sorted, target.count, begin), to = split_at(sorted, target.count, end);
   std::int64_t entry = from.entry;
@@ -108,31 +108,31 @@ void add_row(const T* source, T* target, std::int64_t width) {
   for (; i < width; ++i) target[i] += source[i];
 }
 
-/// The pieces hold equal shares of rows and entries together, so neither a row with most of the entries nor a long
-/// stretch without any keeps one thread busy alone. A row that goes on into the next piece leaves what it has in
+/// The chunks hold equal shares of rows and entries together, so neither a row with most of the entries nor a long
+/// stretch without any keeps one thread busy alone. A row that goes on into the next chunk leaves what it has in
 /// `carries`; these are added at the end, in order.
 template <typename T>
-void sum_rows_in_pieces(const SortedRows& sorted, Rows<const T> values, Rows<T> target) {
+void sum_rows_in_chunks(const SortedRows& sorted, Rows<const T> values, Rows<T> target) {
   const std::int64_t work = sorted.size() + target.count, width = target.width;
-  const std::int64_t chunk = std::max<std::int64_t>(16, rows_per_chunk(width)), pieces = num_chunks(work, chunk);
-  const Scratch<std::int64_t> carry_rows(pieces);
-  const Scratch<T> carries(pieces * width);
+  const std::int64_t chunk = std::max<std::int64_t>(16, rows_per_chunk(width)), chunks = num_chunks(work, chunk);
+  const Scratch<std::int64_t> carry_rows(chunks);
+  const Scratch<T> carries(chunks * width);
   parallel_chunks(work, chunk, [&](std::int64_t begin, std::int64_t end) {
-    const std::int64_t piece = begin / chunk;
-    carry_rows[piece] = sum_piece(sorted, begin, end, values, target, carries.data() + piece * width);
+    const std::int64_t number = begin / chunk;
+    carry_rows[number] = sum_chunk(sorted, begin, end, values, target, carries.data() + number * width);
   });
-  for (std::int64_t piece = 0; piece < pieces; ++piece) {
-    if (carry_rows[piece] >= 0) add_row(carries.data() + piece * width, target[carry_rows[piece]], width);
+  for (std::int64_t number = 0; number < chunks; ++number) {
+    if (carry_rows[number] >= 0) add_row(carries.data() + number * width, target[carry_rows[number]], width);
   }
 }
 
 }  // namespace
 
 void sum_rows_float(const SortedRows& sorted, Rows<const float> values, Rows<float> target) {
-  sum_rows_in_pieces(sorted, values, target);
+  sum_rows_in_chunks(sorted, values, target);
 }
 void sum_rows_double(const SortedRows& sorted, Rows<const double> values, Rows<double> target) {
-  sum_rows_in_pieces(sorted, values, target);
+  sum_rows_in_chunks(sorted, values, target);
 }
 
 }  // namespace bough::HWY_NAMESPACE

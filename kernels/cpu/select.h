@@ -10,14 +10,14 @@ namespace bough {
 
 /// result = a compared with b.
 template <typename T>
-void compare(Cpu, Comparison comparison, const BroadcastPlan<2>& plan, const T* a, const T* b, bool* result);
+void compare(Cpu, Comparison comparison, const BroadcastLayout<2>& layout, const T* a, const T* b, bool* result);
 
 /// result = mask ? a : b; operands in the order mask, a, b.
 template <typename T>
-void select(Cpu, const BroadcastPlan<3>& plan, const bool* mask, const T* a, const T* b, T* result);
+void select(Cpu, const BroadcastLayout<3>& layout, const bool* mask, const T* a, const T* b, T* result);
 
 /// result = x, repeated.
 template <typename T>
-void repeat(Cpu, const BroadcastPlan<1>& plan, const T* x, T* result);
+void repeat(Cpu, const BroadcastLayout<1>& layout, const T* x, T* result);
 
 }  // namespace bough

@@ -149,10 +149,10 @@ struct LogSoftmax {
     const T* x = inputs[0];
     const auto total = exp_sums(d, layout, x);
     const auto masked = hn::Eq(total.sum, hn::Zero(d));
-    const auto log_sum = simd::log(d, total.sum);
+    const auto lse = simd::log(d, total.sum);
     layout.for_each(d, [&](std::int64_t i, auto access) HWY_ATTR {
       // In two steps: of a large maximum plus a small logarithm, little of the logarithm would be left.
-      const auto value = hn::Sub(hn::Sub(access.load(d, x + i, T{0}), total.shift), log_sum);
+      const auto value = hn::Sub(hn::Sub(access.load(d, x + i, T{0}), total.shift), lse);
       access.store(hn::IfThenElse(masked, hn::Set(d, simd::minus_infinity<T>), value), d, y + i);
     });
   }

@@ -75,12 +75,12 @@ void for_each_position(const StridedMove& outer, std::int64_t elements_each, con
 template <typename T>
 void copy_runs(const StridedMove& move, const T* source, T* target) {
   const int last = move.rank - 1;
-  const std::int64_t extent = move.extents[last], piece = std::min(extent, chunk_elements);
+  const std::int64_t extent = move.extents[last], chunk = std::min(extent, chunk_elements);
   const std::int64_t source_step = move.source_strides[last], target_step = move.target_strides[last];
   StridedMove outer = without(move, last, last);
-  outer.add_axis(num_chunks(extent, piece), source_step * piece, target_step * piece);
-  for_each_position(outer, piece, [&](std::int64_t from, std::int64_t to, const Position& position) {
-    const std::int64_t count = std::min(piece, extent - position[last] * piece);
+  outer.add_axis(num_chunks(extent, chunk), source_step * chunk, target_step * chunk);
+  for_each_position(outer, chunk, [&](std::int64_t from, std::int64_t to, const Position& position) {
+    const std::int64_t count = std::min(chunk, extent - position[last] * chunk);
     if (source_step == 1 && target_step == 1) {
       std::memcpy(target + to, source + from, static_cast<std::size_t>(count) * sizeof(T));
     } else if (source_step == 0 && target_step == 1) {

@@ -6,9 +6,9 @@
 
 namespace bough {
 
-/// result = f(a, b) over the plan's elements; pointers are into the memory of the GPU. T: float, double, int32_t,
+/// result = f(a, b) over the layout's elements; pointers are into the memory of the GPU. T: float, double, int32_t,
 /// int64_t; div for floats only. The result may be a or b itself where that one is not broadcast.
 template <typename T>
-void binary(Cuda, BinaryFunction function, const BroadcastPlan<2>& plan, const T* a, const T* b, T* result);
+void binary(Cuda, BinaryFunction function, const BroadcastLayout<2>& layout, const T* a, const T* b, T* result);
 
 }  // namespace bough

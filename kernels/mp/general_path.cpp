@@ -54,7 +54,7 @@ DegreeBuckets make_buckets(const Graph& graph) {
 using Parts = std::map<std::string, std::vector<Tensor>>;
 
 /// Rows of a tensor as blocks that share its memory.
-std::vector<Tensor> cut_rows(const Tensor& values, const std::vector<std::int64_t>& sizes) {
+std::vector<Tensor> split_into_buckets(const Tensor& values, const std::vector<std::int64_t>& sizes) {
   std::vector<Tensor> blocks;
   std::int64_t begin = 0;
   for (const std::int64_t size : sizes) {
@@ -62,7 +62,7 @@ std::vector<Tensor> cut_rows(const Tensor& values, const std::vector<std::int64_
     begin += size;
   }
   // y0, y1, ... = consecutive rows of x:  dx = [dy0, dy1, ...]
-  return autograd::record({.name = "cut_rows",
+  return autograd::record({.name = "split_into_buckets",
                            .inputs = {values},
                            .backward = [count = sizes.size()](const BackwardCall& call) -> Gradients {
                              std::vector<Tensor> gradients;
@@ -78,7 +78,7 @@ Parts cut_messages(const DegreeBuckets& buckets, const Fields& messages) {
   for (const DegreeBuckets::Bucket& bucket : buckets.buckets) sizes.push_back(bucket.nodes * bucket.degree);
   Parts parts;
   for (const auto& [name, values] : messages) {
-    parts[name] = sizes.size() <= 1 ? std::vector<Tensor>{values} : cut_rows(values, sizes);
+    parts[name] = sizes.size() <= 1 ? std::vector<Tensor>{values} : split_into_buckets(values, sizes);
   }
   return parts;
 }

@@ -196,8 +196,8 @@ std::vector<Tensor> split(const Tensor& x, int axis, const std::vector<std::int6
                                           to_string(x.shape())));
   }
   const std::vector<AxisPart> parts = consecutive_parts("split", axis, sizes);
-  std::vector<Tensor> pieces;
-  for (const AxisPart& part : parts) pieces.push_back(part_of(x, part));
+  std::vector<Tensor> outputs;
+  for (const AxisPart& part : parts) outputs.push_back(part_of(x, part));
   // y0, y1, ... = parts of x:  dx = [dy0, dy1, ...]
   return autograd::record({.name = "split",
                            .inputs = {x},
@@ -206,7 +206,7 @@ std::vector<Tensor> split(const Tensor& x, int axis, const std::vector<std::int6
                              for (std::size_t i = 0; i < parts.size(); ++i) gradients.push_back(call.gradient(i));
                              return {joined(gradients, parts)};
                            }},
-                          std::move(pieces));
+                          std::move(outputs));
 }
 
 Tensor repeat(const Tensor& x, int axis, std::int64_t times) {

@@ -15,8 +15,8 @@ Tensor compare_values(const char* name, Comparison comparison, const Tensor& a, 
   const Shape shape = broadcast_shapes(name, a.shape(), b.shape());
   Tensor result = Tensor::empty(shape, DType::boolean, a.device());
   on_any_device_any_type(name, a, [&]<typename T>(auto backend, TypeTag<T>) {
-    compare(backend, comparison, plan_broadcast<2>(shape, {a.shape(), b.shape()}), device_data<T>(a), device_data<T>(b),
-            device_data<bool>(result));
+    compare(backend, comparison, broadcast_layout<2>(shape, {a.shape(), b.shape()}), device_data<T>(a),
+            device_data<T>(b), device_data<bool>(result));
   });
   return result;
 }
@@ -57,7 +57,7 @@ Tensor where(const Tensor& mask, const Tensor& a, const Tensor& b) {
   const Shape shape = broadcast_shapes("where", mask.shape(), broadcast_shapes("where", a.shape(), b.shape()));
   Tensor y = Tensor::empty(shape, a.dtype(), a.device());
   on_any_device_any_type("where", a, [&]<typename T>(auto backend, TypeTag<T>) {
-    select(backend, plan_broadcast<3>(shape, {mask.shape(), a.shape(), b.shape()}), device_data<bool>(mask),
+    select(backend, broadcast_layout<3>(shape, {mask.shape(), a.shape(), b.shape()}), device_data<bool>(mask),
            device_data<T>(a), device_data<T>(b), device_data<T>(y));
   });
   // y = mask ? a : b:  da = mask ? dy : 0, db = mask ? 0 : dy

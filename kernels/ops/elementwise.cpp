@@ -57,7 +57,7 @@ Tensor binary_values(const char* where, BinaryFunction function, const Tensor& a
         throw TypeError(where, fmt::format("takes float32 or float64, not {}; cast() converts", name_of(a.dtype())));
       }
     }
-    binary(backend, function, plan_broadcast<2>(shape, {a.shape(), b.shape()}), device_data<T>(a), device_data<T>(b),
+    binary(backend, function, broadcast_layout<2>(shape, {a.shape(), b.shape()}), device_data<T>(a), device_data<T>(b),
            device_data<T>(result));
   });
   return result;

@@ -14,9 +14,9 @@
 namespace bough {
 namespace {
 
-/// On the CPU large enough that a piece outweighs handing it to a thread, small enough that all of it stays in the
+/// On the CPU large enough that a chunk outweighs handing it to a thread, small enough that all of it stays in the
 /// first caches; on a GPU some elements for each thread of a block.
-std::int64_t piece_elements(Device device) { return device.kind == Device::Kind::cpu ? 16384 : 4096; }
+std::int64_t elements_of_chunk(Device device) { return device.kind == Device::Kind::cpu ? 16384 : 4096; }
 
 void require_alike(const char* where, const Tensor& parameter, const Tensor& other, const char* what) {
   if (!(other.shape() == parameter.shape())) {
@@ -30,11 +30,11 @@ void require_alike(const char* where, const Tensor& parameter, const Tensor& oth
   require_same_device(where, {parameter, other});
 }
 
-/// Cuts a tensor into pieces: add(offset, count).
+/// Cuts a tensor into chunks: add(offset, count).
 template <typename Add>
 void cut(const Tensor& tensor, const Add& add) {
-  const std::int64_t elements = tensor.elements(), piece = piece_elements(tensor.device());
-  for (std::int64_t offset = 0; offset < elements; offset += piece) add(offset, std::min(piece, elements - offset));
+  const std::int64_t elements = tensor.elements(), chunk = elements_of_chunk(tensor.device());
+  for (std::int64_t offset = 0; offset < elements; offset += chunk) add(offset, std::min(chunk, elements - offset));
 }
 
 bool alike(const Tensor& a, const Tensor& b) { return a.dtype() == b.dtype() && a.device() == b.device(); }
@@ -58,17 +58,17 @@ simt::NumbersOnDevice pointers_to(const StepOnDevice& step) {
   return {device_data<double>(step.gradient_scale), device_data<double>(step.numbers)};
 }
 
-/// The pieces of those tensors that have the type and device of another.
+/// The chunks of those tensors that have the type and device of another.
 template <typename T>
-std::vector<Piece<const T>> pieces_of(std::span<const Tensor> tensors, const Tensor& like) {
-  std::vector<Piece<const T>> pieces;
+std::vector<TensorChunk<const T>> chunks_of(std::span<const Tensor> tensors, const Tensor& like) {
+  std::vector<TensorChunk<const T>> chunks;
   for (const Tensor& tensor : tensors) {
     if (!alike(tensor, like)) continue;
     cut(tensor, [&](std::int64_t offset, std::int64_t count) {
-      pieces.push_back({device_data<T>(tensor) + offset, count});
+      chunks.push_back({device_data<T>(tensor) + offset, count});
     });
   }
-  return pieces;
+  return chunks;
 }
 
 /// Of tensors on the CPU.
@@ -76,9 +76,9 @@ double norm_on_cpu(std::span<const Tensor> tensors) {
   double total = 0;
   const auto run = [&]<typename Backend, typename T>(Backend backend, TypeTag<T>, const Tensor& like) {
     if constexpr (std::is_same_v<Backend, Cpu>) {
-      const std::vector<Piece<const T>> pieces = pieces_of<T>(tensors, like);
-      std::vector<double> sums(pieces.size());
-      squared_sums<T>(backend, pieces, sums);
+      const std::vector<TensorChunk<const T>> chunks = chunks_of<T>(tensors, like);
+      std::vector<double> sums(chunks.size());
+      squared_sums<T>(backend, chunks, sums);
       total = std::accumulate(sums.begin(), sums.end(), total);
     }
   };
@@ -105,20 +105,20 @@ void adam_update(std::span<AdamSlot> slots, const AdamStep& step, const StepOnDe
     require_alike("adam", slot.parameter, slot.second_moment, "second moment");
   }
   const auto run = [&]<typename Backend, typename T>(Backend backend, TypeTag<T>, const Tensor& like) {
-    std::vector<AdamPiece<T>> pieces;
+    std::vector<AdamChunk<T>> chunks;
     for (AdamSlot& slot : slots) {
       if (!alike(slot.parameter, like)) continue;
-      const AdamPiece<T> whole{device_data<T>(slot.parameter), device_data<T>(slot.gradient),
+      const AdamChunk<T> whole{device_data<T>(slot.parameter), device_data<T>(slot.gradient),
                                device_data<T>(slot.first_moment), device_data<T>(slot.second_moment), 0};
       cut(slot.parameter, [&](std::int64_t offset, std::int64_t count) {
-        pieces.push_back({whole.parameter + offset, whole.gradient + offset, whole.first_moment + offset,
+        chunks.push_back({whole.parameter + offset, whole.gradient + offset, whole.first_moment + offset,
                           whole.second_moment + offset, count});
       });
     }
     if constexpr (std::is_same_v<Backend, Cuda>) {
-      adam_update(backend, std::span<const AdamPiece<T>>(pieces), step, pointers_to(on_device));
+      adam_update(backend, std::span<const AdamChunk<T>>(chunks), step, pointers_to(on_device));
     } else {
-      adam_update(backend, std::span<const AdamPiece<T>>(pieces), step);
+      adam_update(backend, std::span<const AdamChunk<T>>(chunks), step);
     }
   };
   for_each_kind(
@@ -132,19 +132,19 @@ void sgd_update(std::span<SgdSlot> slots, const SgdStep& step, const StepOnDevic
     if (slot.velocity.defined()) require_alike("sgd", slot.parameter, slot.velocity, "velocity");
   }
   const auto run = [&]<typename Backend, typename T>(Backend backend, TypeTag<T>, const Tensor& like) {
-    std::vector<SgdPiece<T>> pieces;
+    std::vector<SgdChunk<T>> chunks;
     for (SgdSlot& slot : slots) {
       if (!alike(slot.parameter, like)) continue;
       T* velocity = slot.velocity.defined() ? device_data<T>(slot.velocity) : nullptr;
       cut(slot.parameter, [&](std::int64_t offset, std::int64_t count) {
-        pieces.push_back({device_data<T>(slot.parameter) + offset, device_data<T>(slot.gradient) + offset,
+        chunks.push_back({device_data<T>(slot.parameter) + offset, device_data<T>(slot.gradient) + offset,
                           velocity == nullptr ? nullptr : velocity + offset, count});
       });
     }
     if constexpr (std::is_same_v<Backend, Cuda>) {
-      sgd_update(backend, std::span<const SgdPiece<T>>(pieces), step, pointers_to(on_device));
+      sgd_update(backend, std::span<const SgdChunk<T>>(chunks), step, pointers_to(on_device));
     } else {
-      sgd_update(backend, std::span<const SgdPiece<T>>(pieces), step);
+      sgd_update(backend, std::span<const SgdChunk<T>>(chunks), step);
     }
   };
   for_each_kind(
@@ -155,18 +155,18 @@ void sgd_update(std::span<SgdSlot> slots, const SgdStep& step, const StepOnDevic
 ClippedNorm clipped_norm(std::span<const Tensor> tensors, double gradient_scale, double limit) {
   if (tensors.empty()) throw ShapeError("clipped_norm", "there is no tensor to say on which GPU");
   const Device device = tensors[0].device();
-  std::int64_t num_pieces = 0;
+  std::int64_t num_chunks = 0;
   for (const Tensor& tensor : tensors) {
     require_same_device("clipped_norm", {tensors[0], tensor});
-    cut(tensor, [&](std::int64_t, std::int64_t) { ++num_pieces; });
+    cut(tensor, [&](std::int64_t, std::int64_t) { ++num_chunks; });
   }
-  Tensor sums = Tensor::empty({num_pieces}, DType::float64, device);
+  Tensor sums = Tensor::empty({num_chunks}, DType::float64, device);
   std::int64_t done = 0;
   const auto run = [&]<typename Backend, typename T>(Backend backend, TypeTag<T>, const Tensor& like) {
     if constexpr (std::is_same_v<Backend, Cuda>) {
-      const std::vector<Piece<const T>> pieces = pieces_of<T>(tensors, like);
-      squared_sums<T>(backend, pieces, device_data<double>(sums) + done);
-      done += static_cast<std::int64_t>(pieces.size());
+      const std::vector<TensorChunk<const T>> chunks = chunks_of<T>(tensors, like);
+      squared_sums<T>(backend, chunks, device_data<double>(sums) + done);
+      done += static_cast<std::int64_t>(chunks.size());
     } else {
       throw DeviceError("clipped_norm", "is for tensors on a GPU; global_norm gives the norm of others");
     }
@@ -175,7 +175,7 @@ ClippedNorm clipped_norm(std::span<const Tensor> tensors, double gradient_scale,
       "clipped_norm", tensors.size(), [&](std::size_t i) { return tensors[i]; }, run);
   ClippedNorm result{Tensor::empty({}, DType::float64, device), Tensor::empty({}, DType::float64, device)};
   clipped_norm(Cuda{device.index}, {.sums = device_data<double>(sums),
-                                    .count = num_pieces,
+                                    .count = num_chunks,
                                     .gradient_scale = gradient_scale,
                                     .limit = limit,
                                     .norm = device_data<double>(result.norm),
@@ -203,13 +203,13 @@ double global_norm(std::span<const Tensor> tensors) {
 
 void scale_in_place(std::span<Tensor> tensors, double factor) {
   const auto run = [&]<typename T>(auto backend, TypeTag<T>, const Tensor& like) {
-    std::vector<Piece<T>> pieces;
+    std::vector<TensorChunk<T>> chunks;
     for (Tensor& tensor : tensors) {
       if (!alike(tensor, like)) continue;
       T* data = device_data<T>(tensor);
-      cut(tensor, [&](std::int64_t offset, std::int64_t count) { pieces.push_back({data + offset, count}); });
+      cut(tensor, [&](std::int64_t offset, std::int64_t count) { chunks.push_back({data + offset, count}); });
     }
-    scale<T>(backend, pieces, factor);
+    scale<T>(backend, chunks, factor);
   };
   for_each_kind(
       "scale_in_place", tensors.size(), [&](std::size_t i) { return tensors[i]; }, run);

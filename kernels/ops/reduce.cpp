@@ -252,7 +252,7 @@ Tensor broadcast_to(const Tensor& x, const Shape& shape) {
   }
   Tensor y = Tensor::empty(shape, x.dtype(), x.device());
   on_any_device_any_type("broadcast_to", x, [&]<typename T>(auto backend, TypeTag<T>) {
-    repeat(backend, plan_broadcast<1>(shape, {x.shape()}), device_data<T>(x), device_data<T>(y));
+    repeat(backend, broadcast_layout<1>(shape, {x.shape()}), device_data<T>(x), device_data<T>(y));
   });
   // y = x, repeated:  dx = sum of dy over the repetitions
   return autograd::record({.name = "broadcast_to",

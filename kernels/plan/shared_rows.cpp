@@ -115,7 +115,7 @@ class Sharing {
     plan_.groups.push_back(lists());
     list_begin_.push_back(parts_.size());
     place_blocks();
-    cut_long_lists();
+    split_long_lists();
     for (std::int64_t& group : plan_.groups) group += plan_.global_lists();
     for (std::size_t list = 0; list + 1 < list_begin_.size(); ++list) {
       plan_.offsets.push_back(static_cast<std::int64_t>(plan_.parts.size()));
@@ -126,8 +126,8 @@ class Sharing {
   }
 
  private:
-  /// As the level of a part that names a piece of a long list.
-  static constexpr std::int32_t piece = -1;
+  /// The level of a part that names a chunk of a long list.
+  static constexpr std::int32_t list_chunk = -1;
 
   std::int64_t lists() const { return static_cast<std::int64_t>(list_begin_.size()); }
   std::span<const Part> parts_of(std::size_t list) const {
@@ -181,8 +181,8 @@ class Sharing {
     }
   }
 
-  /// Replaces lists that are too long by lists of their pieces, which are global.
-  void cut_long_lists() {
+  /// Replaces lists that are too long by lists of their chunks, which are global.
+  void split_long_lists() {
     std::vector<Part> shortened;
     std::vector<std::size_t> begins;
     for (std::size_t list = 0; list + 1 < list_begin_.size(); ++list) {
@@ -191,7 +191,7 @@ class Sharing {
       if (left.size() > SharedRows::longest_list) {
         for (; !left.empty() && left[0].place < 0; left = left.subspan(1)) shortened.push_back(left[0]);
         for (; !left.empty(); left = left.subspan(std::min<std::size_t>(left.size(), SharedRows::longest_list))) {
-          shortened.push_back({static_cast<std::int32_t>(plan_.offsets.size()), piece});
+          shortened.push_back({static_cast<std::int32_t>(plan_.offsets.size()), list_chunk});
           plan_.offsets.push_back(static_cast<std::int64_t>(plan_.parts.size()));
           for (const Part& part : left.first(std::min<std::size_t>(left.size(), SharedRows::longest_list))) {
             plan_.parts.push_back(named(part));
@@ -210,7 +210,7 @@ class Sharing {
   std::int32_t named(const Part& part) const {
     if (part.level == 0) return part.place;
     const auto sources = static_cast<std::int32_t>(plan_.sources);
-    if (part.level == piece) return sources + part.place;
+    if (part.level == list_chunk) return sources + part.place;
     return sources + block_numbers_[static_cast<std::size_t>(part.level) - 1][static_cast<std::size_t>(part.place)];
   }
 

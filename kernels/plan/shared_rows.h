@@ -22,7 +22,7 @@ namespace bough::mp {
 /// most rows share to what two share, then the row. It depends on the edges only.
 struct SharedRows {
   static constexpr std::int64_t group_rows = 64;
-  /// Longer lists are cut, as rows are in segments elsewhere.
+  /// Longer lists are split, as rows are elsewhere.
   static constexpr std::int64_t longest_list = 1024;
 
   std::int64_t sources = 0;

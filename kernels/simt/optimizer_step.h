@@ -6,7 +6,7 @@
 
 #include "bough/detail/simt/collective.h"
 
-/// Updates of parameters: a block for each piece of a list over all parameters of a model. The list itself lies where
+/// Updates of parameters: a block for each chunk of a list over all parameters of a model. The list itself lies where
 /// kernels can read it.
 namespace bough::simt {
 
@@ -37,12 +37,12 @@ struct NumbersOnDevice {
   const double* changing = nullptr;
 };
 
-/// Piece: parameter, gradient, first_moment, second_moment, count.
-template <typename T, typename Piece>
+/// Chunk: parameter, gradient, first_moment, second_moment, count.
+template <typename T, typename Chunk>
 struct AdamUpdate {
   static constexpr int block_size = 256;
 
-  const Piece* pieces = nullptr;
+  const Chunk* chunks = nullptr;
   AdamNumbers<T> given;
   NumbersOnDevice on_device;
 
@@ -56,26 +56,26 @@ struct AdamUpdate {
       step.root_scale = static_cast<T>(context.load(on_device.changing + 2));
       if (step.gradient_scale != step.gradient_scale) return;
     }
-    const Piece piece = context.load(pieces + context.block());
-    for (std::int64_t i = context.thread(); i < piece.count; i += block_size) {
-      const T p = context.load(piece.parameter + i);
-      const T g = step.gradient_scale * context.load(piece.gradient + i) + step.coupled_decay * p;
-      const T m = step.beta1 * context.load(piece.first_moment + i) + step.rest1 * g;
-      const T v = step.beta2 * context.load(piece.second_moment + i) + step.rest2 * g * g;
-      context.store(piece.first_moment + i, m);
-      context.store(piece.second_moment + i, v);
-      context.store(piece.parameter + i,
+    const Chunk chunk = context.load(chunks + context.block());
+    for (std::int64_t i = context.thread(); i < chunk.count; i += block_size) {
+      const T p = context.load(chunk.parameter + i);
+      const T g = step.gradient_scale * context.load(chunk.gradient + i) + step.coupled_decay * p;
+      const T m = step.beta1 * context.load(chunk.first_moment + i) + step.rest1 * g;
+      const T v = step.beta2 * context.load(chunk.second_moment + i) + step.rest2 * g * g;
+      context.store(chunk.first_moment + i, m);
+      context.store(chunk.second_moment + i, v);
+      context.store(chunk.parameter + i,
                     step.shrink * p - step.rate * m / (std::sqrt(v) * step.root_scale + step.epsilon));
     }
   }
 };
 
-/// Piece: parameter, gradient, velocity (null without momentum), count.
-template <typename T, typename Piece>
+/// Chunk: parameter, gradient, velocity (null without momentum), count.
+template <typename T, typename Chunk>
 struct SgdUpdate {
   static constexpr int block_size = 256;
 
-  const Piece* pieces = nullptr;
+  const Chunk* chunks = nullptr;
   T gradient_scale = 1, decay = 0, momentum = 0, rate = 0;
   bool nesterov = false;
   NumbersOnDevice on_device;
@@ -88,36 +88,36 @@ struct SgdUpdate {
       rate_now = static_cast<T>(context.load(on_device.changing));
       if (scale_now != scale_now) return;
     }
-    const Piece piece = context.load(pieces + context.block());
-    for (std::int64_t i = context.thread(); i < piece.count; i += block_size) {
-      const T p = context.load(piece.parameter + i);
-      const T g = scale_now * context.load(piece.gradient + i) + decay * p;
+    const Chunk chunk = context.load(chunks + context.block());
+    for (std::int64_t i = context.thread(); i < chunk.count; i += block_size) {
+      const T p = context.load(chunk.parameter + i);
+      const T g = scale_now * context.load(chunk.gradient + i) + decay * p;
       T direction = g;
-      if (piece.velocity != nullptr) {
-        const T velocity = momentum * context.load(piece.velocity + i) + g;
-        context.store(piece.velocity + i, velocity);
+      if (chunk.velocity != nullptr) {
+        const T velocity = momentum * context.load(chunk.velocity + i) + g;
+        context.store(chunk.velocity + i, velocity);
         direction = nesterov ? g + momentum * velocity : velocity;
       }
-      context.store(piece.parameter + i, p - rate_now * direction);
+      context.store(chunk.parameter + i, p - rate_now * direction);
     }
   }
 };
 
-/// sums[i] = sum of squares of piece i in double precision. Piece: data, count.
-template <typename Piece>
+/// sums[i] = sum of squares of chunk i in double precision. Chunk: data, count.
+template <typename Chunk>
 struct SquaredSums {
   static constexpr int block_size = 256;
 
-  const Piece* pieces = nullptr;
+  const Chunk* chunks = nullptr;
   double* sums = nullptr;
 
   template <typename Context>
   BOUGH_DEVICE void operator()(Context& context) const {
     const auto partials = context.template shared<double>(warp_size);
-    const Piece piece = context.load(pieces + context.block());
+    const Chunk chunk = context.load(chunks + context.block());
     double sum = 0;
-    for (std::int64_t i = context.thread(); i < piece.count; i += block_size) {
-      const double value = static_cast<double>(context.load(piece.data + i));
+    for (std::int64_t i = context.thread(); i < chunk.count; i += block_size) {
+      const double value = static_cast<double>(context.load(chunk.data + i));
       sum += value * value;
     }
     sum = block_reduce(context, partials, sum, mp::Sum{});
@@ -152,47 +152,47 @@ struct ClippedNorm {
   }
 };
 
-template <typename T, typename Piece>
-struct ScalePieces {
+template <typename T, typename Chunk>
+struct ScaleChunks {
   static constexpr int block_size = 256;
 
-  const Piece* pieces = nullptr;
+  const Chunk* chunks = nullptr;
   T factor = 1;
 
   template <typename Context>
   BOUGH_DEVICE void operator()(Context& context) const {
-    const Piece piece = context.load(pieces + context.block());
-    for (std::int64_t i = context.thread(); i < piece.count; i += block_size) {
-      context.store(piece.data + i, factor * context.load(piece.data + i));
+    const Chunk chunk = context.load(chunks + context.block());
+    for (std::int64_t i = context.thread(); i < chunk.count; i += block_size) {
+      context.store(chunk.data + i, factor * context.load(chunk.data + i));
     }
   }
 };
 
-template <typename T, typename Queue, typename Piece, typename Step>
-void adam_update(Queue& queue, const Piece* pieces, std::int64_t count, const Step& step,
+template <typename T, typename Queue, typename Chunk, typename Step>
+void adam_update(Queue& queue, const Chunk* chunks, std::int64_t count, const Step& step,
                  const NumbersOnDevice& on_device) {
-  using Body = AdamUpdate<T, Piece>;
+  using Body = AdamUpdate<T, Chunk>;
   queue.launch({.name = "adam_update", .num_blocks = count, .block_size = Body::block_size},
-               Body{pieces, adam_numbers<T>(step), on_device});
+               Body{chunks, adam_numbers<T>(step), on_device});
 }
 
-template <typename T, typename Queue, typename Piece, typename Step>
-void sgd_update(Queue& queue, const Piece* pieces, std::int64_t count, const Step& step,
+template <typename T, typename Queue, typename Chunk, typename Step>
+void sgd_update(Queue& queue, const Chunk* chunks, std::int64_t count, const Step& step,
                 const NumbersOnDevice& on_device) {
-  using Body = SgdUpdate<T, Piece>;
+  using Body = SgdUpdate<T, Chunk>;
   queue.launch({.name = "sgd_update", .num_blocks = count, .block_size = Body::block_size},
-               Body{pieces, static_cast<T>(step.gradient_scale), static_cast<T>(step.weight_decay),
+               Body{chunks, static_cast<T>(step.gradient_scale), static_cast<T>(step.weight_decay),
                     static_cast<T>(step.momentum), static_cast<T>(step.learning_rate), step.nesterov, on_device});
 }
 
-template <typename Queue, typename Piece>
-void squared_sums(Queue& queue, const Piece* pieces, std::int64_t count, double* sums) {
-  using Body = SquaredSums<Piece>;
+template <typename Queue, typename Chunk>
+void squared_sums(Queue& queue, const Chunk* chunks, std::int64_t count, double* sums) {
+  using Body = SquaredSums<Chunk>;
   queue.launch({.name = "squared_sums",
                 .num_blocks = count,
                 .block_size = Body::block_size,
                 .shared_bytes = block_reduce_bytes<double>()},
-               Body{pieces, sums});
+               Body{chunks, sums});
 }
 
 template <typename Queue>
@@ -204,11 +204,11 @@ void clipped_norm(Queue& queue, const ClippedNorm& body) {
                body);
 }
 
-template <typename T, typename Queue, typename Piece>
-void scale(Queue& queue, const Piece* pieces, std::int64_t count, double factor) {
-  using Body = ScalePieces<T, Piece>;
+template <typename T, typename Queue, typename Chunk>
+void scale(Queue& queue, const Chunk* chunks, std::int64_t count, double factor) {
+  using Body = ScaleChunks<T, Chunk>;
   queue.launch({.name = "scale", .num_blocks = count, .block_size = Body::block_size},
-               Body{pieces, static_cast<T>(factor)});
+               Body{chunks, static_cast<T>(factor)});
 }
 
 }  // namespace bough::simt

@@ -18,11 +18,10 @@ RowItems make_row_items(std::span<const std::int64_t> offsets, std::int64_t spli
       continue;
     }
     SplitRowItem split{number, static_cast<std::int32_t>(result.num_partials), 0};
-    for (std::int64_t first = begin; first < end; first += split_edges) {
-      result.items.push_back(
-          {first, std::min(end, first + split_edges), number, static_cast<std::int32_t>(result.num_partials++)});
+    split_rows::for_each_split(begin, end, split_edges, [&](std::int64_t first, std::int64_t last) {
+      result.items.push_back({first, last, number, static_cast<std::int32_t>(result.num_partials++)});
       ++split.num_partials;
-    }
+    });
     result.split_rows.push_back(split);
   }
   result.items.insert(result.items.end(), whole_rows.begin(), whole_rows.end());

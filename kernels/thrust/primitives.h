@@ -5,7 +5,7 @@
 
 namespace bough::parallel {
 
-/// What grouping asks of the place where its arrays are. kernels/cuda/cub_primitives.h has it on a GPU, with CUB;
+/// What grouping asks of the place where its arrays are. kernels/cuda/grouping.cu has it on a GPU, with CUB;
 /// tests/emulator/thrust_test.cpp on the host, through Thrust's TBB backend.
 ///
 ///     policy()                               for algorithms of Thrust

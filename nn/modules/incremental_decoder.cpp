@@ -59,12 +59,12 @@ IncrementalDecoder::IncrementalDecoder(const GraphTransformer& model, AttentionG
         completed[static_cast<std::size_t>(std::max(0, graph_.covers[static_cast<std::size_t>(node)].end - 1))];
     if (node != by_last.front()) by_last.push_back(node);
   }
-  kept_at_.resize(static_cast<std::size_t>(nodes));
+  cached_at_.resize(static_cast<std::size_t>(nodes));
   std::size_t most = 1;
   for (const std::vector<std::int32_t>& group : completed) {
     begin_.push_back(std::ssize(order_));
     for (const std::int32_t node : group) {
-      kept_at_[static_cast<std::size_t>(node)] = static_cast<std::int32_t>(order_.size());
+      cached_at_[static_cast<std::size_t>(node)] = static_cast<std::int32_t>(order_.size());
       order_.push_back(node);
     }
     most = std::max(most, group.size());
@@ -76,7 +76,7 @@ IncrementalDecoder::IncrementalDecoder(const GraphTransformer& model, AttentionG
   starts_ = zeros({static_cast<std::int64_t>(most) - 1, dim}, DType::float32, device);
   if (start.defined()) starts_ = starts_ + start.detach();
   for (std::int64_t i = 0; i < model.num_layers(); ++i) {
-    kept_.push_back({zeros({nodes, dim}, DType::float32, device), zeros({nodes, dim}, DType::float32, device)});
+    caches_.push_back({zeros({nodes, dim}, DType::float32, device), zeros({nodes, dim}, DType::float32, device)});
   }
   row_of_.assign(static_cast<std::size_t>(nodes), -1);
 }
@@ -118,7 +118,7 @@ IncrementalDecoder::Step IncrementalDecoder::step_for(std::span<const std::int32
   }
   for (std::int32_t& source : sources) {
     row_of_[static_cast<std::size_t>(source)] = -1;
-    source = kept_at_[static_cast<std::size_t>(source)];
+    source = cached_at_[static_cast<std::size_t>(source)];
   }
   const auto num_sources = static_cast<std::int64_t>(sources.size());
   for (Edges& group : groups) {
@@ -138,15 +138,15 @@ IncrementalDecoder::Step IncrementalDecoder::step_for(std::span<const std::int32
 Tensor IncrementalDecoder::update(std::int64_t index, const Step& step, const Tensor& h) {
   const GraphTransformerLayer& layer = model_->layer(index);
   const GraphSelfAttention& attention = layer.attention;
-  Kept& kept = kept_[static_cast<std::size_t>(index)];
+  LayerCache& cache = caches_[static_cast<std::size_t>(index)];
   return layer.forward_around(h, {}, [&](const Tensor& read) {
     const std::vector<Tensor> qkv =
         linear_parts(read, {attention.query.part(), attention.key.part(), attention.value.part()});
     const auto at = static_cast<std::size_t>(position_);
-    kept.keys.rows(begin_[at], begin_[at + 1]).assign(qkv[1]);
-    kept.values.rows(begin_[at], begin_[at + 1]).assign(qkv[2]);
-    return attention.attend(step.graphs, qkv[0], gather_rows(kept.keys, step.sources),
-                            gather_rows(kept.values, step.sources), step.distances);
+    cache.keys.rows(begin_[at], begin_[at + 1]).assign(qkv[1]);
+    cache.values.rows(begin_[at], begin_[at + 1]).assign(qkv[2]);
+    return attention.attend(step.graphs, qkv[0], gather_rows(cache.keys, step.sources),
+                            gather_rows(cache.values, step.sources), step.distances);
   });
 }
 

@@ -29,12 +29,12 @@ RecurrentCellKind parse_recurrent_cell(const std::string& name) {
 }
 
 Tensor Predecessors::sources(Tensor RecurrentState::*part, const LevelEdges& edges) const {
-  std::vector<Tensor> pieces;
+  std::vector<Tensor> blocks;
   for (const LevelRows& from : edges.sources) {
     const Tensor& states = earlier_[from.level].*part;
-    pieces.push_back(from.rows.defined() ? gather_rows(states, from.rows) : states);
+    blocks.push_back(from.rows.defined() ? gather_rows(states, from.rows) : states);
   }
-  return pieces.size() == 1 ? pieces.front() : concatenate(pieces, 0);
+  return blocks.size() == 1 ? blocks.front() : concatenate(blocks, 0);
 }
 
 Tensor Predecessors::at_nodes(Tensor RecurrentState::*part, std::size_t position) const {

@@ -33,10 +33,10 @@ RecurrentDecoder::RecurrentDecoder(const RecurrentStack& model, AttentionGraph g
     : model_(&model), graph_(followed_graph(model, std::move(graph))) {
   recurrent_levels(graph_.graph, model.layer(0).along_->rules(), Device::cpu());  // its errors alone are wanted
   for (std::int64_t token = 0; token < length(); ++token) {
-    kept_until_.push_back(token + 1);
-    for (const std::int32_t before : predecessors(token)) kept_until_[static_cast<std::size_t>(before)] = token;
+    last_reader_.push_back(token + 1);
+    for (const std::int32_t before : predecessors(token)) last_reader_[static_cast<std::size_t>(before)] = token;
   }
-  kept_.resize(static_cast<std::size_t>(model.num_layers()));
+  caches_.resize(static_cast<std::size_t>(model.num_layers()));
 }
 
 std::span<const std::int32_t> RecurrentDecoder::predecessors(std::int64_t token) const {
@@ -73,10 +73,10 @@ RecurrentLevel RecurrentDecoder::next_level() const {
 void RecurrentDecoder::forget_what_is_read_no_more() {
   const auto forget = [this](std::int64_t token) {
     const auto at = static_cast<std::size_t>(token);
-    if (kept_until_[at] != position_) return;
-    for (Kept& kept : kept_) {
-      kept.states[at] = {};
-      kept.passed[at] = {};
+    if (last_reader_[at] != position_) return;
+    for (LayerCache& cache : caches_) {
+      cache.states[at] = {};
+      cache.passed[at] = {};
     }
   };
   for (const std::int32_t token : predecessors(position_)) forget(token);
@@ -98,15 +98,15 @@ Tensor RecurrentDecoder::read(const Tensor& token) {
   Tensor h = token;
   for (std::int64_t index = 0; index < model_->num_layers(); ++index) {
     const RecurrentCell& cell = *model_->layer(index).along_;
-    Kept& kept = kept_[static_cast<std::size_t>(index)];
+    LayerCache& cache = caches_[static_cast<std::size_t>(index)];
     const RecurrentInput input = cell.project(h);
     Tensor projected = input.own;
     if (input.passed.defined()) {
-      for (const std::int32_t source : before) projected = projected + kept.passed[static_cast<std::size_t>(source)];
+      for (const std::int32_t source : before) projected = projected + cache.passed[static_cast<std::size_t>(source)];
     }
-    const RecurrentState state = cell.step(projected, Predecessors(level, kept.states));
-    kept.states.push_back(state);
-    kept.passed.push_back(input.passed);
+    const RecurrentState state = cell.step(projected, Predecessors(level, cache.states));
+    cache.states.push_back(state);
+    cache.passed.push_back(input.passed);
     h = state.h;
   }
   forget_what_is_read_no_more();
@@ -117,7 +117,7 @@ Tensor RecurrentDecoder::read(const Tensor& token) {
 
 void RecurrentDecoder::restart() {
   position_ = 0;
-  for (Kept& kept : kept_) kept = {};
+  for (LayerCache& cache : caches_) cache = {};
 }
 
 }  // namespace bough::nn

@@ -181,11 +181,11 @@ std::vector<double> Sgd::changing_numbers(std::int64_t) const {
 }
 
 void Sgd::update(std::vector<Slot*>& slots, double gradient_scale, std::int64_t, const StepOnDevice& on_device) {
-  std::vector<SgdSlot> pieces;
+  std::vector<SgdSlot> ready;
   for (Slot* slot : slots) {
-    pieces.push_back({slot->parameter, slot->parameter.grad(), slot->state.empty() ? Tensor() : slot->state[0]});
+    ready.push_back({slot->parameter, slot->parameter.grad(), slot->state.empty() ? Tensor() : slot->state[0]});
   }
-  sgd_update(pieces, numbers(gradient_scale), on_device);
+  sgd_update(ready, numbers(gradient_scale), on_device);
 }
 
 Adam::Adam(Module::NamedTensors parameters, const AdamOptions& options, bool decoupled_weight_decay)
@@ -215,11 +215,11 @@ std::vector<double> Adam::changing_numbers(std::int64_t step) const {
 }
 
 void Adam::update(std::vector<Slot*>& slots, double gradient_scale, std::int64_t step, const StepOnDevice& on_device) {
-  std::vector<AdamSlot> pieces;
+  std::vector<AdamSlot> ready;
   for (Slot* slot : slots) {
-    pieces.push_back({slot->parameter, slot->parameter.grad(), slot->state[0], slot->state[1]});
+    ready.push_back({slot->parameter, slot->parameter.grad(), slot->state[0], slot->state[1]});
   }
-  adam_update(pieces, numbers(gradient_scale, step), on_device);
+  adam_update(ready, numbers(gradient_scale, step), on_device);
 }
 
 }  // namespace bough::nn

@@ -27,7 +27,7 @@ class GeneratorState {
 };
 
 using Slot = GradientNode::Input;
-using Segment = std::function<Tensor(const std::vector<Tensor>&)>;
+using Function = std::function<Tensor(const std::vector<Tensor>&)>;
 
 bool same_place(const Slot& a, const Slot& b) {
   return a.node == b.node && a.leaf == b.leaf && (a.node == nullptr || a.output == b.output);
@@ -52,7 +52,7 @@ std::vector<Slot> boundary(GradientNode* last, std::uint64_t since) {
   return places;
 }
 
-/// Input i of the segment as it was: the node keeps its value and its place in the history apart, since a closure that
+/// Input i of the function as it was: the node keeps its value and its place in the history apart, since a closure that
 /// kept the tensor itself would make the destruction of long histories recursive.
 Tensor restored_input(const GradientNode& node, std::size_t i) {
   const Slot& slot = node.inputs[i];
@@ -66,7 +66,7 @@ Tensor restored_input(const GradientNode& node, std::size_t i) {
   return input;
 }
 
-Tensor run_segment_again(const Segment& f, std::size_t num_inputs, RandomStream random, const GradientNode& node) {
+Tensor run_function_again(const Function& f, std::size_t num_inputs, RandomStream random, const GradientNode& node) {
   std::vector<Tensor> inputs;
   for (std::size_t i = 0; i < num_inputs; ++i) inputs.push_back(restored_input(node, i));
   const GeneratorState generator(random);
@@ -133,7 +133,7 @@ void forget(const Tensor& value, const std::shared_ptr<ValueRecipe>& recipe, std
 
 }  // namespace
 
-Tensor recompute(Segment f, const std::vector<Tensor>& inputs) {
+Tensor recompute(Function f, const std::vector<Tensor>& inputs) {
   if (!grad_enabled()) return f(inputs);
   const RandomStream random = default_generator().state();
   const std::uint64_t since = next_sequence();
@@ -156,7 +156,7 @@ Tensor recompute(Segment f, const std::vector<Tensor>& inputs) {
     node->inputs.push_back(std::move(place));
   }
   node->run_again = [f = std::move(f), num_inputs = inputs.size(), random](const GradientNode& self) {
-    return run_segment_again(f, num_inputs, random, self);
+    return run_function_again(f, num_inputs, random, self);
   };
 
   const Tensor output = recorded.detach();

@@ -138,11 +138,11 @@ json read_json_file(const std::filesystem::path& path, JsonLimits limits) {
   if (std::filesystem::is_directory(path, error)) throw IoError(where, "is a directory, not a JSON file");
   std::ifstream file(path, std::ios::binary);
   if (!file) throw IoError(where, fmt::format("cannot be opened for reading: {}", std::strerror(errno)));
-  // Read in pieces up to the limit: the size that the system reports says nothing about pipes and devices.
+  // Read in chunks up to the limit: the size that the system reports says nothing about pipes and devices.
   std::string text;
-  std::vector<char> piece(std::size_t{1} << 16);
-  while (file.read(piece.data(), static_cast<std::streamsize>(piece.size())), file.gcount() > 0) {
-    text.append(piece.data(), static_cast<std::size_t>(file.gcount()));
+  std::vector<char> chunk(std::size_t{1} << 16);
+  while (file.read(chunk.data(), static_cast<std::streamsize>(chunk.size())), file.gcount() > 0) {
+    text.append(chunk.data(), static_cast<std::size_t>(file.gcount()));
     require_size(where, text.size(), limits);
   }
   if (file.bad()) throw IoError(where, "cannot be read to its end");

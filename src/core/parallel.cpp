@@ -98,22 +98,22 @@ void set_num_threads(int count) {
 
 void parallel_chunks(std::int64_t count, std::int64_t chunk, FunctionRef<void(std::int64_t, std::int64_t)> body) {
   if (count <= 0) return;
-  const std::int64_t pieces = num_chunks(count, chunk);
-  const auto run = [&](std::int64_t piece) { body(piece * chunk, std::min(count, (piece + 1) * chunk)); };
-  if (pieces == 1 || workers().count() == 1) {
-    for (std::int64_t piece = 0; piece < pieces; ++piece) run(piece);
+  const std::int64_t chunks = num_chunks(count, chunk);
+  const auto run = [&](std::int64_t number) { body(number * chunk, std::min(count, (number + 1) * chunk)); };
+  if (chunks == 1 || workers().count() == 1) {
+    for (std::int64_t number = 0; number < chunks; ++number) run(number);
     return;
   }
   char handed_over = 0, done = 0;
-  const auto run_noted = [&](std::int64_t piece) {
+  const auto run_noted = [&](std::int64_t number) {
     const NotedWork work(&handed_over, &done);
-    run(piece);
+    run(number);
   };
   note_release(&handed_over);
-  // Isolated: a thread that waits for its pieces takes up no foreign ones, which might ask for a lock it holds itself
+  // Isolated: a thread that waits for its chunks takes up no foreign ones, which might ask for a lock it holds itself
   // (that of a graph format being built, for instance).
   workers().arena().execute([&] {
-    oneapi::tbb::this_task_arena::isolate([&] { oneapi::tbb::parallel_for(std::int64_t{0}, pieces, run_noted); });
+    oneapi::tbb::this_task_arena::isolate([&] { oneapi::tbb::parallel_for(std::int64_t{0}, chunks, run_noted); });
   });
   note_acquire(&done);
 }

@@ -12,7 +12,7 @@
 namespace bough {
 namespace {
 
-constexpr std::size_t piece = 1 << 18, longest_line = std::size_t{1} << 30;
+constexpr std::size_t chunk_bytes = 1 << 18, longest_line = std::size_t{1} << 30;
 
 }  // namespace
 
@@ -23,7 +23,8 @@ struct LineReader::File {
   }
 };
 
-LineReader::LineReader(std::string path) : path_(std::move(path)), file_(std::make_unique<File>()), buffer_(piece) {
+LineReader::LineReader(std::string path)
+    : path_(std::move(path)), file_(std::make_unique<File>()), buffer_(chunk_bytes) {
   std::error_code ignored;
   if (std::filesystem::is_directory(path_, ignored)) {
     throw IoError("data", fmt::format("'{}' is a folder, a file is wanted", path_));

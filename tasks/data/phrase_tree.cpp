@@ -55,7 +55,7 @@ class Parser {
     while (at_ < text_.size() && is_space(text_[at_])) ++at_;
   }
 
-  std::string_view piece() {
+  std::string_view label_or_word() {
     const std::size_t begin = at_;
     while (at_ < text_.size() && !is_space(text_[at_]) && text_[at_] != '(' && text_[at_] != ')') ++at_;
     return text_.substr(begin, at_ - begin);
@@ -64,7 +64,7 @@ class Parser {
   void open() {
     if (!open_.empty() && open_.back().has_word) fail("a node has a word and a node");
     ++at_;
-    const std::string_view text = piece();
+    const std::string_view text = label_or_word();
     std::int32_t label = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), label);
     if (error != std::errc() || end != text.data() + text.size()) {
@@ -78,7 +78,7 @@ class Parser {
     Open& node = open_.back();
     if (node.has_word || !node.children.empty()) fail("a node has more than one word, or a word and nodes");
     node.has_word = true;
-    tree_.words.push_back(unescaped(piece()));
+    tree_.words.push_back(unescaped(label_or_word()));
   }
 
   void close() {

@@ -26,18 +26,18 @@ std::string unpack(const std::string& path, const std::string& packed, std::int6
   while (status != Z_STREAM_END || consumed < packed.size()) {
     // Gzip files may be several one after the other, and larger than zlib's 32-bit counters.
     if (status == Z_STREAM_END && ::inflateReset(&stream) != Z_OK) break;
-    const std::size_t piece = std::min<std::size_t>(packed.size() - consumed, 1 << 20);
+    const std::size_t chunk = std::min<std::size_t>(packed.size() - consumed, 1 << 20);
     stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data() + consumed));
-    stream.avail_in = static_cast<uInt>(piece);
+    stream.avail_in = static_cast<uInt>(chunk);
     stream.next_out = reinterpret_cast<Bytef*>(buffer.data());
     stream.avail_out = static_cast<uInt>(buffer.size());
     status = ::inflate(&stream, Z_NO_FLUSH);
-    consumed += piece - stream.avail_in;
+    consumed += chunk - stream.avail_in;
     text.append(buffer.data(), buffer.size() - stream.avail_out);
     if (static_cast<std::int64_t>(text.size()) > limit) {
       throw IoError("read_text", fmt::format("'{}' unpacks to more than {} bytes", path, limit));
     }
-    const bool stuck = status == Z_BUF_ERROR || (piece == 0 && stream.avail_out != 0);
+    const bool stuck = status == Z_BUF_ERROR || (chunk == 0 && stream.avail_out != 0);
     if (status != Z_STREAM_END && (status != Z_OK || stuck)) {
       throw IoError("read_text", fmt::format("'{}' is damaged: {}", path,
                                              consumed == packed.size() ? "it ends too early"

@@ -29,7 +29,7 @@ class BuiltOnce : public GraphGenerator {
 };
 
 /// Tokens of a window that are computed at once.
-struct Segment {
+struct TextSegment {
   std::int64_t begin = 0;
   BuildOptions options = {};
   std::optional<std::int64_t> remembered = {};  ///< tokens whose states the next one reads
@@ -58,8 +58,8 @@ std::int64_t remembered_of_past(const GraphGenerator& generator, std::int64_t le
 }
 
 /// Segments one after the other: the last may have another length. Each remembers what the pattern can of those before.
-std::vector<Segment> consecutive(const GraphGenerator& generator, const std::vector<std::int64_t>& lengths) {
-  std::vector<Segment> segments;
+std::vector<TextSegment> consecutive(const GraphGenerator& generator, const std::vector<std::int64_t>& lengths) {
+  std::vector<TextSegment> segments;
   std::int64_t begin = 0;
   for (const std::int64_t length : lengths) {
     const std::int64_t remembered = remembered_of_past(generator, length, begin);
@@ -71,7 +71,7 @@ std::vector<Segment> consecutive(const GraphGenerator& generator, const std::vec
   return segments;
 }
 
-std::vector<Segment> segments_of(const GraphGenerator& generator, std::int64_t length) {
+std::vector<TextSegment> segments_of(const GraphGenerator& generator, std::int64_t length) {
   const AttentionGraph whole = generator.build({.length = length, .causal = true});
   if (!whole.graph.is_bipartite()) return {{.options = {.length = length, .causal = true}}};
   require_one_text(whole);
@@ -79,7 +79,7 @@ std::vector<Segment> segments_of(const GraphGenerator& generator, std::int64_t l
 }
 
 /// Rows of the batch that are tokens of the segment.
-std::vector<std::int32_t> rows_of(const Segment& segment, std::int64_t length, std::int64_t windows) {
+std::vector<std::int32_t> rows_of(const TextSegment& segment, std::int64_t length, std::int64_t windows) {
   std::vector<std::int32_t> rows;
   for (std::int64_t window = 0; window < windows; ++window) {
     for (std::int64_t token = 0; token < segment.options.length; ++token) {
@@ -95,13 +95,13 @@ Tensor as_tensor(const std::vector<std::int32_t>& rows, Device device) {
 
 /// All segments as one graph of tokens: what is remembered of a token is the token. Relations are those of sequences of
 /// the given length.
-AttentionGraph joined(const GraphGenerator& generator, const std::vector<Segment>& segments,
+AttentionGraph joined(const GraphGenerator& generator, const std::vector<TextSegment>& segments,
                       std::int64_t relation_length) {
   const std::int64_t length = segments.back().begin + segments.back().options.length;
   const std::int64_t num_relations = generator.num_relations(relation_length);
   std::vector<std::int32_t> src, dst, types;
   AttentionGraph result;
-  for (const Segment& segment : segments) {
+  for (const TextSegment& segment : segments) {
     const AttentionGraph part = generator.build(segment.options);
     const CooView coo = part.graph.coo();
     const auto begin = static_cast<std::int32_t>(segment.begin);
@@ -133,7 +133,7 @@ AttentionGraph joined(const GraphGenerator& generator, const std::vector<Segment
 
 AttentionGraph window_graph(const GraphGenerator& generator, std::int64_t length) {
   const BuiltOnce once(generator);
-  const std::vector<Segment> segments = segments_of(once, length);
+  const std::vector<TextSegment> segments = segments_of(once, length);
   return segments.size() == 1 ? once.build(segments.front().options) : joined(once, segments, length);
 }
 
@@ -172,10 +172,10 @@ TokenGraph::TokenGraph(const GraphGenerator& generator, std::int64_t length, std
   num_edges_ = one.graph.num_edges();
   num_nodes_ = one.graph.num_nodes();
 
-  const std::vector<Segment> segments = segments_of(once, length);
+  const std::vector<TextSegment> segments = segments_of(once, length);
   std::vector<std::int32_t> order(static_cast<std::size_t>(windows * length));
   std::int32_t place = 0;
-  for (const Segment& segment : segments) {
+  for (const TextSegment& segment : segments) {
     const std::vector<BuildOptions> sequences(static_cast<std::size_t>(windows), segment.options);
     const AttentionGraph batch = build_batch(once, sequences);
     parts_.push_back(

@@ -191,7 +191,7 @@ ExperimentResults run_experiment(const json& experiment, const RunOptions& optio
                                                                           .file = options.experiment_file});
   const std::vector<runner::RunPlan> plans = runner::plan_runs(checked);
   require_no_common_error(plans);
-  // Asked again when the folder is locked; here before anybody is told that results go there.
+  // The folder is looked at again once it is locked; here it is before the observer is told that results go there.
   if (!options.folder.empty()) runner::results_to_go_on_with(options.folder, checked, plans, options.resume);
   const int jobs = jobs_for(checked, plans, options);
   RunObserver silent;

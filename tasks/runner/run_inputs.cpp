@@ -49,10 +49,10 @@ DataFile read_data_file(const std::string& name, const std::string& path) {
   if (!stream) throw IoError("data", fmt::format("'{}' cannot be read", path));
   DataFile file{.name = name, .bytes = 0, .hash = {}};
   Fnv1a hash;
-  std::vector<char> piece(1 << 20);
+  std::vector<char> chunk(1 << 20);
   do {
-    stream.read(piece.data(), std::ssize(piece));
-    hash.add({piece.data(), static_cast<std::size_t>(stream.gcount())});
+    stream.read(chunk.data(), std::ssize(chunk));
+    hash.add({chunk.data(), static_cast<std::size_t>(stream.gcount())});
     file.bytes += stream.gcount();
   } while (stream);
   if (stream.bad()) throw IoError("data", fmt::format("'{}' cannot be read to its end", path));

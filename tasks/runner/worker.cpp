@@ -99,14 +99,14 @@ WorkerProcess::~WorkerProcess() {
 }
 
 std::vector<WorkerMessage> WorkerProcess::read_messages() {
-  char piece[4096];
-  const ssize_t got = ::read(output_, piece, sizeof(piece));
+  char chunk[4096];
+  const ssize_t got = ::read(output_, chunk, sizeof(chunk));
   if (got < 0 && errno == EINTR) return {};
   if (got <= 0) {
     finished_ = true;
     return {};
   }
-  buffer_.append(piece, static_cast<std::size_t>(got));
+  buffer_.append(chunk, static_cast<std::size_t>(got));
   std::vector<WorkerMessage> messages;
   std::size_t begin = 0;
   for (std::size_t end = buffer_.find('\n'); end != std::string::npos; end = buffer_.find('\n', begin)) {

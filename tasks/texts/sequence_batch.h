@@ -63,7 +63,7 @@ class SequenceBatcher {
   SequenceBatcher(std::shared_ptr<const GraphGenerator> generator, const SequenceBatcherOptions& options);
 
   /// At least one sequence, each with at least one word. With `placeholders`, so many positions without a word stand in
-  /// front of each sequence. `keep_graph` for those who look at nodes and edges. O(nodes + edges of the batch).
+  /// front of each sequence. `keep_graph` is for readers of nodes and edges. O(nodes + edges of the batch).
   SequenceBatch make(const std::vector<std::span<const std::int32_t>>& sequences, std::int64_t placeholders = 0,
                      bool keep_graph = false) const;
 

@@ -31,7 +31,7 @@ TEST(Backward, GradientsAccumulateUntilCleared) {
   const Tensor first = x.grad();
   total(square(x)).backward();
   EXPECT_EQ(x.grad().to_vector<double>(), (Values{4, 8}));
-  EXPECT_EQ(first.to_vector<double>(), (Values{2, 4})) << "a gradient that somebody holds does not change under him";
+  EXPECT_EQ(first.to_vector<double>(), (Values{2, 4})) << "a gradient that the caller holds does not change later";
   x.clear_grad();
   EXPECT_FALSE(x.grad().defined());
 }

@@ -8,6 +8,7 @@
 #include "bough/core/memory.h"
 #include "bough/core/random.h"
 #include "tests/autograd/operations.h"
+#include "tests/support/compare.h"
 
 namespace bough {
 namespace {
@@ -15,9 +16,9 @@ namespace {
 using namespace tape_test;
 using Values = std::vector<double>;
 using Inputs = std::vector<Tensor>;
-using Segment = std::function<Tensor(const Inputs&)>;
+using Function = std::function<Tensor(const Inputs&)>;
 
-Tensor plain(const Segment& f, const Inputs& inputs) { return f(inputs); }
+Tensor plain(const Function& f, const Inputs& inputs) { return f(inputs); }
 
 /// x times numbers from the default generator: what dropout does to the tape.
 Tensor shake(const Tensor& x) {
@@ -51,28 +52,21 @@ Inputs gradients_of_a_tangle(const Run& run, bool retain = false) {
   return {loss.detach(), x.grad(), w.grad()};
 }
 
-void expect_equal(const Inputs& actual, const Inputs& expected) {
-  ASSERT_EQ(actual.size(), expected.size());
-  for (std::size_t i = 0; i < actual.size(); ++i) {
-    EXPECT_EQ(actual[i].to_vector<double>(), expected[i].to_vector<double>()) << "tensor " << i;
-  }
-}
-
 TEST(Recompute, GivesTheSameGradientsBitForBit) {
-  expect_equal(gradients_of_a_tangle(recompute), gradients_of_a_tangle(plain));
+  test::expect_same_bits(gradients_of_a_tangle(recompute), gradients_of_a_tangle(plain));
 }
 
 TEST(Recompute, CanGoBackwardTwiceIfTheGraphIsRetained) {
-  expect_equal(gradients_of_a_tangle(recompute, true), gradients_of_a_tangle(plain, true));
+  test::expect_same_bits(gradients_of_a_tangle(recompute, true), gradients_of_a_tangle(plain, true));
 }
 
 TEST(Recompute, MayBeNested) {
-  const auto nested = [](const Segment& f, const Inputs& inputs) {
-    const Segment inner = [](const Inputs& in) { return square(in[0]); };
+  const auto nested = [](const Function& f, const Inputs& inputs) {
+    const Function inner = [](const Inputs& in) { return square(in[0]); };
     return recompute([f, inner](const Inputs& in) { return add(recompute(f, in), recompute(inner, in)); }, inputs);
   };
-  const auto expected = [](const Segment& f, const Inputs& inputs) { return add(f(inputs), square(inputs[0])); };
-  expect_equal(gradients_of_a_tangle(nested), gradients_of_a_tangle(expected));
+  const auto expected = [](const Function& f, const Inputs& inputs) { return add(f(inputs), square(inputs[0])); };
+  test::expect_same_bits(gradients_of_a_tangle(nested), gradients_of_a_tangle(expected));
 }
 
 TEST(Recompute, LeavesTheGeneratorWhereAPlainCallWould) {
@@ -86,7 +80,7 @@ TEST(Recompute, LeavesTheGeneratorWhereAPlainCallWould) {
 
 TEST(Recompute, RunsTheFunctionAgainOnlyInBackward) {
   int calls = 0;
-  const Segment f = [&calls](const Inputs& in) {
+  const Function f = [&calls](const Inputs& in) {
     ++calls;
     return square(in[0]);
   };
@@ -106,7 +100,7 @@ TEST(Recompute, OfWhatNeedsNoGradientKeepsNothing) {
 
 TEST(Recompute, PassesOnAnInputThatComesBackAsItIs) {
   const Tensor x = leaf({1, 2}), y = square(x);
-  const Segment same = [](const Inputs& in) { return in[0]; };
+  const Function same = [](const Inputs& in) { return in[0]; };
   EXPECT_TRUE(recompute(same, {x}).same_as(x));
   total(recompute(same, {y})).backward();
   EXPECT_EQ(x.grad().to_vector<double>(), (Values{2, 4}));

@@ -31,7 +31,7 @@ Tensor table() {
   return result;
 }
 
-TEST(RowGradient, StaysRowsUntilSomebodyAsksForATensor) {
+TEST(RowGradient, StaysRowsUntilATensorIsAskedFor) {
   const Tensor weights = table();
   pick(weights, {1, 3}).backward();
   ASSERT_TRUE(weights.row_grad().has_value());

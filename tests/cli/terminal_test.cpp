@@ -29,9 +29,9 @@ std::string seen_on_terminal(unsigned short columns, const std::string& folder) 
     ::_exit(127);
   }
   std::string text;
-  std::array<char, 4096> piece;
-  for (ssize_t got = 0; (got = ::read(terminal, piece.data(), piece.size())) > 0;) {
-    text.append(piece.data(), static_cast<std::size_t>(got));
+  std::array<char, 4096> chunk;
+  for (ssize_t got = 0; (got = ::read(terminal, chunk.data(), chunk.size())) > 0;) {
+    text.append(chunk.data(), static_cast<std::size_t>(got));
   }
   int status = 0;
   ::waitpid(process, &status, 0);

@@ -26,12 +26,12 @@ TEST_F(ThreadCount, EveryElementIsVisitedOnceForAnyCountAndChunk) {
     for (std::int64_t count : {0, 1, 7, 100, 1000}) {
       for (std::int64_t chunk : {1, 3, 64, 5000}) {
         std::vector<std::atomic<int>> visits(static_cast<std::size_t>(count));
-        std::atomic<std::int64_t> pieces{0};
+        std::atomic<std::int64_t> chunks{0};
         parallel_chunks(count, chunk, [&](std::int64_t begin, std::int64_t end) {
-          ++pieces;
+          ++chunks;
           for (std::int64_t i = begin; i < end; ++i) ++visits[static_cast<std::size_t>(i)];
         });
-        EXPECT_EQ(pieces, num_chunks(count, chunk));
+        EXPECT_EQ(chunks, num_chunks(count, chunk));
         for (const auto& visit : visits) ASSERT_EQ(visit, 1);
       }
     }
@@ -47,7 +47,7 @@ TEST_F(ThreadCount, ASinglePieceRunsOnTheCallingThread) {
 
 TEST_F(ThreadCount, MoreThreadsThanCoresReallyRun) {
   set_num_threads(4);
-  // Each piece waits until four threads are inside; with fewer workers this would only end at the deadline.
+  // Each chunk waits until four threads are inside; with fewer workers this would only end at the deadline.
   std::atomic<int> inside{0};
   std::atomic<bool> all_met{true};
   parallel_chunks(4, 1, [&](std::int64_t, std::int64_t) {
@@ -63,7 +63,7 @@ TEST_F(ThreadCount, ExceptionsReachTheCallerAndTheWorkersSurvive) {
   set_num_threads(2);
   EXPECT_THROW(parallel_chunks(100, 1,
                                [](std::int64_t begin, std::int64_t) {
-                                 if (begin == 57) throw std::runtime_error("piece 57");
+                                 if (begin == 57) throw std::runtime_error("chunk 57");
                                }),
                std::runtime_error);
   std::atomic<int> done{0};

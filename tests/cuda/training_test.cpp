@@ -41,7 +41,7 @@ void expect_near(const Named& actual, const Named& expected, double tolerance) {
   }
 }
 
-/// Classifies rows by two layers; small, but with weights of more than one piece.
+/// Classifies rows by two layers; small, but with weights of more than one chunk.
 class Classifier : public nn::Module {
  public:
   Classifier() : inner_({.in = 12, .out = 350, .activation = Activation::gelu}), outer_({.in = 350, .out = 5}) {

@@ -142,7 +142,7 @@ TEST(EmulatedGraphAttention, AnEdgeOfWeightZeroIsNoEdgeHoweverLargeItsScore) {
 }
 
 TEST(EmulatedGraphAttention, DoesNotDependOnWhichThreadRunsFirst) {
-  const AttentionCase c = attention_case(with_types(zoo::hub(100, true), 4), DType::float32, {2, 8, 8},
+  const AttentionCase c = attention_case(with_types(zoo::split_row(100, true), 4), DType::float32, {2, 8, 8},
                                          {.relation_keys = true, .relation_values = true, .edge_bias = true});
   const Tensor d_out = test::random_tensor({c.graph.num_dst(), 2, 8}, DType::float32, 20);
   Queue forwards(Order::ascending), backwards(Order::descending);

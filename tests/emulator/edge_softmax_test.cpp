@@ -63,7 +63,7 @@ TEST(EmulatedEdgeSoftmax, MatchesTheReferenceForwardAndTheCpuBackward) {
 }
 
 TEST(EmulatedEdgeSoftmax, SurvivesScoresOfTenThousandAndMaskedRows) {
-  const Graph graph = zoo::hub(50);
+  const Graph graph = zoo::split_row(50);
   for (const bool masked : {false, true}) {
     Tensor scores = test::random_uniform({graph.num_edges(), 2}, -1e4, 1e4);
     if (masked) scores.fill(-INFINITY);

@@ -83,7 +83,7 @@ TEST(EmulatedElementwise, BinaryFunctionsBroadcast) {
     const Shape shape = broadcast_shapes("test", a_shape, b_shape);
     Tensor result = Tensor::empty(shape, DType::float64);
     Queue queue;
-    simt::binary(queue, scalar::Binary{BinaryFunction::sub}, plan_broadcast<2>(shape, {a_shape, b_shape}),
+    simt::binary(queue, scalar::Binary{BinaryFunction::sub}, broadcast_layout<2>(shape, {a_shape, b_shape}),
                  a.data<double>(), b.data<double>(), result.data<double>());
     test::expect_close(result, reference::binary(a, b, std::minus<>()));
   }

@@ -18,7 +18,7 @@
 
 namespace bough::test {
 
-/// Small enough for several splits of the long rows of the zoo, and the tiles of a graph into several batches.
+/// Small enough for several splits of the split rows of the zoo, and the tiles of a graph into several batches.
 inline constexpr std::int64_t split_edges = 24, few_columns = 60;
 
 /// graph_attention and its gradients with the kernels of a GPU, on the emulator; with tiles if the case asks for them.

@@ -69,7 +69,7 @@ TEST(EmulatedGspmm, TakesEveryMessageShapeAndTarget) {
 }
 
 TEST(EmulatedGspmm, FindsTheFirstOfEqualWinners) {
-  const Graph graph = zoo::hub(100);
+  const Graph graph = zoo::split_row(100);
   for (const ReduceOp reduce : {ReduceOp::max, ReduceOp::min}) {
     Tensor values = test::random_indices({graph.num_edges(), 3}, 0, 4, DType::int64, 5);
     const Tensor x = Tensor::from_vector(values.to_vector<double>(), values.shape());
@@ -127,7 +127,7 @@ TEST(EmulatedGspmm, AddsUpFeaturesThatShareAnElement) {
 }
 
 TEST(EmulatedGspmm, DoesNotDependOnWhichThreadRunsFirst) {
-  const Graph graph = zoo::hub(100, true);
+  const Graph graph = zoo::split_row(100, true);
   const Operands o = operands(graph, {{40}, {40}}, Target::source, Target::edge, DType::float32);
   const MessageCase c(graph, BinaryOp::mul, o.lhs, o.rhs);
   Queue forwards(Order::ascending), backwards(Order::descending);

@@ -10,7 +10,7 @@
 /// What the tests of message passing on the emulator share.
 namespace bough::test {
 
-/// Edges of a split, few enough for several splits of the long rows of the graph zoo.
+/// Edges of a split, few enough for several splits of the split rows of the graph zoo.
 inline constexpr std::int64_t few_edges = 24;
 
 /// Operands of a message by target, with their broadcast layout.

@@ -27,10 +27,10 @@ TEST(EmulatedOptimizer, StepsMatchTheCpu) {
     };
     for (const bool flag : {false, true}) {
       State cpu = fresh(), gpu = fresh();
-      const auto pieces = [&]<typename Piece>(State& s, std::type_identity<Piece>) {
-        std::vector<Piece> list;
+      const auto chunks = [&]<typename Chunk>(State& s, std::type_identity<Chunk>) {
+        std::vector<Chunk> list;
         for (const auto& [first, count] : {std::pair<std::int64_t, std::int64_t>{0, 500}, {500, 100}}) {
-          if constexpr (std::is_same_v<Piece, AdamPiece<T>>) {
+          if constexpr (std::is_same_v<Chunk, AdamChunk<T>>) {
             list.push_back({s.p.template data<T>() + first, g.data<T>() + first, s.m.template data<T>() + first,
                             s.v.template data<T>() + first, count});
           } else {
@@ -42,8 +42,8 @@ TEST(EmulatedOptimizer, StepsMatchTheCpu) {
       };
       Queue queue;
       const AdamStep adam{.weight_decay = 0.1, .decoupled_weight_decay = flag, .gradient_scale = 0.5, .step = 3};
-      const std::vector<AdamPiece<T>> on_cpu = pieces(cpu, std::type_identity<AdamPiece<T>>{}),
-                                      on_gpu = pieces(gpu, std::type_identity<AdamPiece<T>>{});
+      const std::vector<AdamChunk<T>> on_cpu = chunks(cpu, std::type_identity<AdamChunk<T>>{}),
+                                      on_gpu = chunks(gpu, std::type_identity<AdamChunk<T>>{});
       adam_update<T>(Cpu{}, on_cpu, adam);
       simt::adam_update<T>(queue, on_gpu.data(), 2, adam, {});
       test::expect_close(gpu.p, cpu.p);
@@ -51,8 +51,8 @@ TEST(EmulatedOptimizer, StepsMatchTheCpu) {
       test::expect_close(gpu.v, cpu.v);
 
       const SgdStep sgd{.momentum = 0.9, .weight_decay = 0.1, .nesterov = flag};
-      const std::vector<SgdPiece<T>> sgd_cpu = pieces(cpu, std::type_identity<SgdPiece<T>>{}),
-                                     sgd_gpu = pieces(gpu, std::type_identity<SgdPiece<T>>{});
+      const std::vector<SgdChunk<T>> sgd_cpu = chunks(cpu, std::type_identity<SgdChunk<T>>{}),
+                                     sgd_gpu = chunks(gpu, std::type_identity<SgdChunk<T>>{});
       sgd_update<T>(Cpu{}, sgd_cpu, sgd);
       simt::sgd_update<T>(queue, sgd_gpu.data(), 2, sgd, {});
       test::expect_close(gpu.p, cpu.p);
@@ -61,18 +61,18 @@ TEST(EmulatedOptimizer, StepsMatchTheCpu) {
   });
 }
 
-TEST(EmulatedOptimizer, NormsAndScalesPieces) {
+TEST(EmulatedOptimizer, NormsAndScalesChunks) {
   Tensor x = test::random_tensor({1000});
-  const std::vector<Piece<float>> pieces{{x.data<float>(), 700}, {x.data<float>() + 700, 300}};
+  const std::vector<TensorChunk<float>> chunks{{x.data<float>(), 700}, {x.data<float>() + 700, 300}};
   std::vector<double> sums(2), expected(2);
   for (std::int64_t i = 0; i < 1000; ++i)
     expected[i < 700 ? 0 : 1] += std::pow(static_cast<double>(x.data<float>()[i]), 2);
   Queue queue;
-  simt::squared_sums(queue, pieces.data(), 2, sums.data());
+  simt::squared_sums(queue, chunks.data(), 2, sums.data());
   EXPECT_NEAR(sums[0], expected[0], 1e-9);
   EXPECT_NEAR(sums[1], expected[1], 1e-9);
   const Tensor before = x.clone();
-  simt::scale<float>(queue, pieces.data(), 2, 0.25);
+  simt::scale<float>(queue, chunks.data(), 2, 0.25);
   test::expect_close(x, reference::unary(before, [](double value) { return value / 4; }));
 }
 

@@ -31,7 +31,7 @@ TEST(Batch, IsTheDisjointUnion) {
 }
 
 TEST(Batch, ComesApartIntoItsGraphs) {
-  const std::vector<Graph> graphs{zoo::random_graph(20, 100, 1), zoo::chain(5), Graph(), zoo::hub(7).reverse()};
+  const std::vector<Graph> graphs{zoo::random_graph(20, 100, 1), zoo::chain(5), Graph(), zoo::split_row(7).reverse()};
   const std::vector<Graph> parts = unbatch(batch(graphs));
   ASSERT_EQ(parts.size(), graphs.size());
   for (std::size_t i = 0; i < parts.size(); ++i) expect_same_graph(parts[i], graphs[i]);

@@ -68,7 +68,7 @@ TEST(Formats, AreTheSameForOneTwoAndSevenThreads) {
     const test::ThreadCount threads(count);
     expect_right_formats(zoo::random_graph(20'000, 400'000, 21));
     expect_right_formats(zoo::power_law(20'000, 400'000, 22));
-    expect_right_formats(zoo::hub(300'000));
+    expect_right_formats(zoo::split_row(300'000));
   }
 }
 
@@ -122,7 +122,7 @@ TEST(Formats, CanBeAskedForInsideAParallelLoop) {
     });
   }
   // One row so long that several threads sort it.
-  const Graph graph = zoo::hub(300'000);
+  const Graph graph = zoo::split_row(300'000);
   parallel_chunks(16, 1, [&](std::int64_t, std::int64_t) { EXPECT_EQ(graph.csc().num_edges(), 300'000); });
 }
 

@@ -53,7 +53,7 @@ TEST(Subgraph, KeepsTheEdgesIntoSomeNodesInTheirOrder) {
 }
 
 TEST(Subgraph, OfABatchKeepsItsParts) {
-  const Graph graph = batch({zoo::chain(3), zoo::hub(2), zoo::chain(3)});
+  const Graph graph = batch({zoo::chain(3), zoo::split_row(2), zoo::chain(3)});
   const EdgeSubset part = graph.in_subgraph({2, 3, 7});
   EXPECT_THAT(part.graph.edge_offsets(), ElementsAre(0, 1, 3, 4));
   EXPECT_THAT(part.graph.graph_offsets(), ElementsAreArray(graph.graph_offsets()));

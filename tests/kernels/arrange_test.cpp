@@ -90,19 +90,19 @@ TEST(Slice, NegativeEndsCountFromTheEndOfTheAxis) {
 TEST_P(Arrange, SplitUndoesConcatenateAlongEveryAxis) {
   for (DType dtype : every_type) {
     for (int axis : {0, 1, 2, -2}) {
-      std::vector<Tensor> pieces;
+      std::vector<Tensor> parts;
       std::vector<std::int64_t> sizes{3, 0, 1, 8};
       for (std::int64_t size : sizes) {
-        pieces.push_back(here(random_tensor(Shape{4, 5, 6}.with(axis, size), dtype, pieces.size() + 1)));
+        parts.push_back(here(random_tensor(Shape{4, 5, 6}.with(axis, size), dtype, parts.size() + 1)));
       }
-      const Tensor whole = concatenate(pieces, axis);
+      const Tensor whole = concatenate(parts, axis);
       EXPECT_EQ(whole.shape(), (Shape{4, 5, 6}.with(axis, 12)));
       std::int64_t begin = 0;
       const std::vector<Tensor> again = split(whole, axis, sizes);
       ASSERT_EQ(again.size(), sizes.size());
       for (std::size_t i = 0; i < sizes.size(); ++i) {
-        expect_same_bits(slice(whole, axis, begin, begin + sizes[i]), pieces[i]);
-        expect_same_bits(again[i], pieces[i]);
+        expect_same_bits(slice(whole, axis, begin, begin + sizes[i]), parts[i]);
+        expect_same_bits(again[i], parts[i]);
         begin += sizes[i];
       }
     }

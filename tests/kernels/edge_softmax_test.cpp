@@ -67,8 +67,8 @@ TEST_P(EdgeSoftmax, GradientMatchesFiniteDifferences) {
   }
 }
 
-TEST_P(EdgeSoftmax, GradientOfAHubIsWeightsTimesCentredGradient) {
-  const Graph graph = zoo::hub(4000);
+TEST_P(EdgeSoftmax, GradientOfASplitRowIsWeightsTimesCentredGradient) {
+  const Graph graph = zoo::split_row(4000);
   Tensor scores = here(random_tensor({4000, 2}, DType::float64, 1)).set_requires_grad(true);
   const Tensor weights = edge_softmax(graph, scores);
   const Tensor gradient = here(random_tensor({4000, 2}, DType::float64, 2));
@@ -98,8 +98,8 @@ TEST_P(EdgeSoftmax, MaskedEntriesGetZeroAndAFullyMaskedRowZerosAndNoNaN) {
   for (const std::size_t masked : {1, 3, 4}) EXPECT_EQ(scores.grad().to_vector<double>()[masked], 0);
 }
 
-TEST_P(EdgeSoftmax, HubsWithMaskedSegmentsShareOutWhatIsLeft) {
-  const Graph graph = zoo::hub(5000);
+TEST_P(EdgeSoftmax, SplitRowsWithMaskedSplitsShareOutWhatIsLeft) {
+  const Graph graph = zoo::split_row(5000);
   for (const float only : {-1e4f, 1e4f}) {
     std::vector<float> values(5000, -INFINITY);
     values[1500] = values[3500] = only;  // sources descend: both in other splits than the first

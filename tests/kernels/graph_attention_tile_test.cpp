@@ -211,7 +211,7 @@ TEST(GraphAttentionTiles, AndRowsDropWhatTheEdgesNumbersSayOnEveryInstructionSet
   }
 }
 
-TEST(GraphAttentionTiles, KeepNaNAndInfinityFromThoseWhoDoNotAttendToThem) {
+TEST(GraphAttentionTiles, KeepNaNAndInfinityFromRowsThatDoNotAttendToThem) {
   const std::int64_t length = 200, poisoned = 100;
   const Graph graph = pattern("full", {}, length, true);
   for (const float poison : {NAN, INFINITY}) {

@@ -94,8 +94,8 @@ TEST_P(Gspmm, MatchesTheReferenceForAllPlacesAndShapesOfTheOperands) {
   }
 }
 
-TEST(Gspmm, ReducesAHubOfAHundredThousand) {
-  const Graph graph = zoo::hub(100'000);
+TEST(Gspmm, ReducesASplitRowOfAHundredThousandEdges) {
+  const Graph graph = zoo::split_row(100'000);
   for (const ReduceOp reduce : {ReduceOp::sum, ReduceOp::mean, ReduceOp::max}) {
     const Tensor v = features(graph, Target::source, {3}, DType::float32, 1);
     expect_close(gspmm(graph, BinaryOp::copy_lhs, reduce, v),
@@ -115,7 +115,7 @@ TEST(Gspmm, AddsUpTenMillionOnesExactly) {
 }
 
 TEST(Gspmm, EveryStrategyGivesTheSameBits) {
-  for (const Graph& graph : {zoo::power_law(700, 30000, 1), zoo::hub(5000, true)}) {
+  for (const Graph& graph : {zoo::power_law(700, 30000, 1), zoo::split_row(5000, true)}) {
     for (const ReduceOp reduce : all_reductions) {
       for (const BinaryOp op : {BinaryOp::mul, BinaryOp::copy_lhs, BinaryOp::dot}) {
         SCOPED_TRACE(testing::Message() << name_of(op) << " " << name_of(reduce));
@@ -142,7 +142,7 @@ TEST(Gspmm, CutsVeryWideFeaturesIntoBlocks) {
 TEST(Gspmm, ChoosesItsStrategyBySize) {
   EXPECT_EQ(chosen_strategy(zoo::chain(10), 8), Strategy::serial);
   EXPECT_EQ(chosen_strategy(zoo::random_graph(1000, 20000, 1), 64), Strategy::rows);
-  EXPECT_EQ(chosen_strategy(zoo::hub(20000), 64), Strategy::split_rows);
+  EXPECT_EQ(chosen_strategy(zoo::split_row(20000), 64), Strategy::split_rows);
 }
 
 TEST(Gspmm, IsBitwiseEqualForOneTwoAndSevenThreads) {
@@ -199,8 +199,8 @@ TEST_P(Gspmm, GradientIsSummedOverBroadcastAxes) {
   }
 }
 
-TEST_P(Gspmm, GradientReachesEverySpokeOfAHub) {
-  const Graph graph = zoo::hub(1100, true);
+TEST_P(Gspmm, GradientReachesEverySourceOfASplitRow) {
+  const Graph graph = zoo::split_row(1100, true);
   for (const ReduceOp reduce : {ReduceOp::sum, ReduceOp::mean, ReduceOp::max}) {
     expect_gradient([&](const std::vector<Tensor>& x) { return gspmm(graph, BinaryOp::mul, reduce, x[0], x[1]); },
                     {random_distinct({1101}, DType::float64, 1), ones({graph.num_edges()}, DType::float64)},
@@ -228,15 +228,15 @@ TEST_P(Gspmm, MaximumPassesItsGradientToTheFirstOfEqualEdges) {
   }
 }
 
-TEST_P(Gspmm, ATieInAHubGoesToTheFirstEdgeWhicheverSegmentHoldsIt) {
-  const Graph graph = zoo::hub(3000);  // sources descend, so edge 0 comes from the last source
+TEST_P(Gspmm, ATieInASplitRowGoesToTheFirstEdgeWhicheverSplitHoldsIt) {
+  const Graph graph = zoo::split_row(3000);  // sources descend, so edge 0 comes from the last source
   Tensor values = here(ones({3001, 1})).set_requires_grad(true);
   gspmm(graph, BinaryOp::copy_lhs, ReduceOp::max, values).backward({.gradient = here(ones({3001, 1}))});
   EXPECT_EQ(values.grad().to_vector<float>()[3000], 1);
 }
 
 TEST(Gspmm, TheGradientOfAnExtremeReachesItsOriginInADenseGraph) {
-  constexpr std::int64_t nodes = 40, width = 300;  // degrees for which arg_indices are scattered, in several pieces
+  constexpr std::int64_t nodes = 40, width = 300;  // degrees for which arg_indices are scattered, in several chunks
   Graph graph = zoo::random_graph(nodes, 90 * (nodes + 1), 3);
   graph = Graph::bipartite(std::vector(graph.coo().src.begin(), graph.coo().src.end()),
                            std::vector(graph.coo().dst.begin(), graph.coo().dst.end()),

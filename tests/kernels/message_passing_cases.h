@@ -18,7 +18,7 @@ inline constexpr ReduceOp all_reductions[] = {ReduceOp::sum, ReduceOp::mean, Red
                                               ReduceOp::prod};
 inline constexpr Target all_targets[] = {Target::source, Target::destination, Target::edge};
 
-/// The zoo, with hubs that are computed in splits (of 1024 edges, on a GPU of 256), and on the CPU, where that is
+/// The zoo, with rows that are computed in splits (of 1024 edges, on a GPU of 256), and on the CPU, where that is
 /// quick, a graph of every attention generator.
 inline std::vector<zoo::NamedGraph> message_passing_graphs(Device device = Device::cpu()) {
   if (!(device == Device::cpu())) return zoo::all(300);

@@ -21,7 +21,7 @@ using testing::ThrowsMessage;
 struct Case {
   std::int64_t num_rows, picked, width;
 };
-/// Nothing, one element, widths around those of the vectors, more and fewer entries than rows, several pieces of work.
+/// Nothing, one element, widths around those of the vectors, more and fewer entries than rows, several chunks of work.
 const std::vector<Case> cases = {{0, 0, 3},        {5, 0, 3},        {1, 1, 1},    {3, 7, 0},    {7, 1, 5},
                                  {4, 9, 1},        {9, 30, 2},       {6, 20, 8},   {6, 20, 17},  {10, 100, 33},
                                  {50, 10, 67},     {3, 40, 131},     {1, 5000, 9}, {5000, 3, 9}, {40, 3000, 40},

@@ -116,7 +116,7 @@ TEST(SharedRows, MatchTheReferenceForAllReductionsAndWidths) {
   }
 }
 
-TEST(SharedRows, PassANaNToThoseWhoReadIt) {
+TEST(SharedRows, PassANaNToTheRowsThatReadIt) {
   const Graph graph = zoo::causal_window(100, 20);
   Tensor values = ones({100, 40});
   values.data<float>()[50 * 40] = NAN;

@@ -203,7 +203,7 @@ TEST(GraphTransformer, CausalGraphsLetNothingThroughFromTheFuture) {
   Tensor h = random_tensor({graph.graph.num_nodes(), 8}, DType::float32, 6);
   const Tensor before = model.forward(graph.graph, h).rows(0, 10);
   h.rows(10, 24).fill(3);
-  // Span inputs are the same vector for everybody, so only tokens change.
+  // All span nodes start from the same vector, so only tokens change.
   test::expect_same_bits(model.forward(graph.graph, h).rows(0, 10), before);
 }
 

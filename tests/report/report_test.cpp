@@ -327,7 +327,7 @@ TEST(Times, ThatAreLeftOutOnRequestStandNowhere) {
   for (runner::RunResult& run : results.runs) run.times_left_out = "the machine did other work";
   const test::TemporaryFolder folder;
   test::write_file(folder.file("speed.svg"), "of an earlier report");
-  test::write_file(folder.file("speedy.svg"), "of somebody else");
+  test::write_file(folder.file("speedy.svg"), "of another program");
   const Summary summary = summarize(results);
   write_report(summary, folder.file(""));
   EXPECT_THAT(names_of(plots_of(summary)), ::testing::ElementsAre("quality", "memory"));

@@ -107,4 +107,16 @@ void expect_same_bits(const Tensor& actual, const Tensor& expected, std::source_
   });
 }
 
+void expect_same_bits(const std::vector<Tensor>& actual, const std::vector<Tensor>& expected,
+                      std::source_location where) {
+  if (actual.size() != expected.size()) {
+    fail(where, fmt::format("there are {} tensors, expected {}", actual.size(), expected.size()));
+    return;
+  }
+  for (std::size_t i = 0; i < actual.size(); ++i) {
+    SCOPED_TRACE(fmt::format("tensor {}", i));
+    expect_same_bits(actual[i], expected[i], where);
+  }
+}
+
 }  // namespace bough::test

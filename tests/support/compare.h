@@ -38,5 +38,8 @@ void expect_close(const Tensor& actual, const std::vector<double>& expected,
 /// Fails unless shapes, types and every bit are equal.
 void expect_same_bits(const Tensor& actual, const Tensor& expected,
                       std::source_location where = std::source_location::current());
+/// The same for each of several tensors.
+void expect_same_bits(const std::vector<Tensor>& actual, const std::vector<Tensor>& expected,
+                      std::source_location where = std::source_location::current());
 
 }  // namespace bough::test

@@ -44,18 +44,19 @@ inline Graph power_law(std::int64_t nodes, std::int64_t edges, std::uint64_t see
   return Graph::from_edges(std::move(src), std::move(dst), {.num_nodes = nodes});
 }
 
-/// Every other node points to node 0; with `both`, node 0 points back. Sources descend.
-inline Graph hub(std::int64_t spokes, bool both = false) {
+/// Node 0 receives from all of `others`, a row that kernels split if it is long; with `both` it also sends to them.
+/// Sources descend.
+inline Graph split_row(std::int64_t others, bool both = false) {
   std::vector<std::int32_t> src, dst;
-  for (auto spoke = static_cast<std::int32_t>(spokes); spoke >= 1; --spoke) {
-    src.push_back(spoke);
+  for (auto other = static_cast<std::int32_t>(others); other >= 1; --other) {
+    src.push_back(other);
     dst.push_back(0);
     if (both) {
       src.push_back(0);
-      dst.push_back(spoke);
+      dst.push_back(other);
     }
   }
-  return Graph::from_edges(std::move(src), std::move(dst), {.num_nodes = spokes + 1});
+  return Graph::from_edges(std::move(src), std::move(dst), {.num_nodes = others + 1});
 }
 
 inline Graph chain(std::int64_t nodes) {
@@ -91,8 +92,9 @@ inline Graph random_bipartite(std::int64_t num_src, std::int64_t num_dst, std::i
   return Graph::bipartite(std::move(src), std::move(dst), {.num_src = num_src, .num_dst = num_dst});
 }
 
-/// All of them. hub_spokes sets the size of the hubs: 100'000 where the operation is cheap, fewer for gradient checks.
-inline std::vector<NamedGraph> all(std::int64_t hub_spokes = 300) {
+/// All of them. row_edges sets the length of the split rows: 100'000 where the operation is cheap, fewer for gradient
+/// checks.
+inline std::vector<NamedGraph> all(std::int64_t row_edges = 300) {
   return {
       {"no nodes", Graph()},
       {"nodes without edges", Graph::from_edges({}, {}, {.num_nodes = 5})},
@@ -101,9 +103,9 @@ inline std::vector<NamedGraph> all(std::int64_t hub_spokes = 300) {
       {"self-loops", Graph::from_edges({0, 1, 2, 2, 1}, {0, 1, 2, 0, 2}, {.num_nodes = 3})},
       {"multi-edges",
        Graph::from_edges({1, 0, 1, 1, 0, 1}, {0, 1, 0, 0, 1, 1}, {.num_nodes = 2, .edge_types = {0, 2, 1, 0, 2, 3}})},
-      {"a hub that receives", hub(hub_spokes)},
-      {"a hub that sends", hub(hub_spokes).reverse()},
-      {"a hub both ways", hub(hub_spokes, true)},
+      {"a split row", split_row(row_edges)},
+      {"a split column", split_row(row_edges).reverse()},
+      {"a split row and column", split_row(row_edges, true)},
       {"a chain", chain(40)},
       {"a causal window", causal_window(50, 7)},
       {"random", random_graph(60, 400, 1)},

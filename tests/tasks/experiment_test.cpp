@@ -18,7 +18,9 @@ namespace bough::runner {
 namespace {
 
 using nlohmann::json;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 json minimal() { return {{"graph", {{"kind", "bpt"}, {"k", 2}}}}; }
 
@@ -198,6 +200,19 @@ TEST(Experiment, AnOverrideTakesItsListOutOfAZip) {
   EXPECT_THAT(error_of(source, {"sweep.zip.train.seed=[8]"}), HasSubstr("train.seed has 1"));
   source["sweep"]["zip"] = json::array({source["sweep"]["zip"]});
   EXPECT_EQ(read_experiment(source, {.overrides = {"train.learning_rate=1e-3", "task.length=32"}}).runs.size(), 1u);
+}
+
+TEST(Experiment, AComparisonWithoutAGraphOfItsOwnNeverGetsAnEmptyOne) {
+  json comparison = {{"sweep", {{"graph", {"full", {{"kind", "bpt"}, {"k", 2}}}}, {"train.seed", {1, 2}}}}};
+  const Experiment experiment = read_experiment(comparison);
+  EXPECT_EQ(experiment.source, comparison) << "saved, it must not hold \"graph\": null";
+  ASSERT_EQ(experiment.runs.size(), 4u);
+  for (const PlannedRun& run : experiment.runs) EXPECT_TRUE(run.config["graph"].is_object()) << run.name;
+
+  comparison["sweep"].erase("graph");
+  EXPECT_THAT(error_of(comparison), AllOf(HasSubstr("graph is missing"), Not(HasSubstr("null"))));
+  comparison["sweep"]["graph.k"] = {1, 2};
+  EXPECT_THAT(error_of(comparison), Not(HasSubstr("null")));
 }
 
 TEST(Experiment, AnOverrideReplacesAValueAndEndsItsSweep) {

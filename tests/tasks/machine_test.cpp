@@ -17,8 +17,8 @@ constexpr pid_t no_process = -1;
 /// Processor seconds of this process and its children, as the difference between all that is used and what others use.
 /// The two are read one after the other, so that it may be off by what happens in between.
 double own_seconds() {
-  const auto everybody = machine_time(no_process), others = machine_time(::getpid());
-  return everybody && others ? everybody->other_seconds - others->other_seconds : 0;
+  const auto all = machine_time(no_process), others = machine_time(::getpid());
+  return all && others ? all->other_seconds - others->other_seconds : 0;
 }
 
 TEST(MachineTime, CountsWhatThisProcessAndItsChildrenUseAsItsOwn) {

@@ -478,7 +478,7 @@ TEST(RunSweep, ReadsTextFilesAndSaysWhereItLookedForAMissingOne) {
               ::testing::AllOf(HasSubstr("absent.txt"), HasSubstr("nowhere")));
 }
 
-TEST(Plan, MissingDataIsOneErrorForAllRunsThatNamesEachFileOnce) {
+TEST(RunPlan, MissingDataIsOneErrorForAllRunsThatNamesEachFileOnce) {
   json source = tiny();
   source["task"]["corpus"] = {{"kind", "text"}};
   source["sweep"] = {{"task.corpus.path", {"absent_one.txt", "absent_two.txt"}}, {"graph", {"bpt", "full", "star"}}};
@@ -491,7 +491,7 @@ TEST(Plan, MissingDataIsOneErrorForAllRunsThatNamesEachFileOnce) {
   }
 }
 
-TEST(Plan, SaysWhichTextIsTooShortForAWindow) {
+TEST(RunPlan, SaysWhichTextIsTooShortForAWindow) {
   const test::TemporaryFolder folder;
   test::write_file(folder.file("text.txt"), std::string(100, 'x'));
   test::write_file(folder.file("empty.txt"), "");
@@ -504,14 +504,14 @@ TEST(Plan, SaysWhichTextIsTooShortForAWindow) {
   EXPECT_THAT(error_with("text.txt", 0.1), HasSubstr("validation text has 10 characters"));
 }
 
-TEST(Plan, RefusesAModelThatNoMemoryCouldHold) {
+TEST(RunPlan, RefusesAModelThatNoMemoryCouldHold) {
   json source = tiny();
   source["model"]["dim"] = 65536;
   source["model"]["layers"] = 10000;
   EXPECT_THAT(plan_runs(read_experiment(source)).front().error, HasSubstr("of memory are free"));
 }
 
-TEST(Plan, EstimatesMemoryWithinAFactorOfThreeOfWhatIsUsed) {
+TEST(RunPlan, EstimatesMemoryWithinAFactorOfThreeOfWhatIsUsed) {
   const test::TemporaryFolder folder;
   json source = tiny();
   source["train"]["tokens_per_batch"] = 2048;

@@ -85,7 +85,7 @@ std::string describe_paths(const nlohmann::ordered_json& paths) {
   std::string text = fmt::format("{}{}", exact ? "" : "at least ", paths["steps"].get<std::int64_t>());
   if (!exact)
     text += fmt::format(", looking at paths from {} of the tokens", paths["first_tokens"].get<std::int64_t>());
-  if (!paths["all_connected"]) text += "; some tokens never hear of some others";
+  if (!paths["all_connected"]) text += "; some tokens never reach some others";
   return text;
 }
 

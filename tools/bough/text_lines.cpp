@@ -26,14 +26,14 @@ TextLines::TextLines(const std::string& path) {
 void TextLines::read_more() {
   buffer_.erase(0, begin_);
   begin_ = 0;
-  std::array<char, 1 << 16> piece;
+  std::array<char, 1 << 16> chunk;
   ssize_t bytes = 0;
   do {
-    bytes = ::read(STDIN_FILENO, piece.data(), piece.size());
+    bytes = ::read(STDIN_FILENO, chunk.data(), chunk.size());
   } while (bytes < 0 && errno == EINTR);
   if (bytes < 0) throw IoError("predict", fmt::format("stdin cannot be read: {}", std::strerror(errno)));
   at_end_ = bytes == 0;
-  buffer_.append(piece.data(), static_cast<std::size_t>(bytes));
+  buffer_.append(chunk.data(), static_cast<std::size_t>(bytes));
   if (number_ == 0 && buffer_.starts_with(gzip_magic)) {
     throw IoError("predict", "stdin is compressed; name the file instead, or use zcat");
   }

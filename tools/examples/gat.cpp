@@ -55,7 +55,7 @@ class Network : public bough::nn::Module {
   bough::nn::Linear output_;
 };
 
-/// Every node hears from `degree` senders of its own; one of them is marked, and its bit is the answer.
+/// Every node has in-edges from `degree` senders of its own; one of them is marked, and its bit is the answer.
 struct Task {
   Graph graph;
   Tensor features;  // [nodes + senders, 3]: bit 0, bit 1, mark

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int32_t members = 40;  // of each community
 
-/// Friends are likely inside a community, rare across. Edges go both ways, and everybody is a friend to themselves.
+/// Friends are likely inside a community, rare across. Edges go both ways, and every member has an edge to itself.
 Graph two_communities() {
   const bough::RandomStream random{7, 0};
   std::vector<std::int32_t> src, dst;

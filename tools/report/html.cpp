@@ -102,7 +102,7 @@ std::string pattern_cell(const Summary& summary, std::size_t index) {
                      escape_xml(point.name), point.degree);
 }
 
-/// A sign beside each word: colour alone tells nothing to those who cannot see it.
+/// A sign beside each word: colour alone tells nothing to readers who cannot see it.
 std::string verdict_cell(const Finding& finding) {
   const char* sign = finding.verdict == Verdict::ahead ? "▲" : finding.verdict == Verdict::behind ? "▼" : "?";
   const char* look = finding.verdict == Verdict::ahead    ? "ahead"

@@ -8,7 +8,7 @@
 namespace bough {
 
 /// f(inputs), keeping nothing for backward but the inputs: backward runs f a second time and then goes through it.
-/// Memory for time: of several segments run like this, only one has its intermediate tensors alive at any moment.
+/// Memory for time: of several functions run like this, only one has its intermediate tensors alive at any moment.
 ///
 /// f is called as it is, with the inputs as they are, and may also read parameters and other tensors from outside; all
 /// that require a gradient get the same one, bit for bit, as from a plain call of f. The second run starts where the

@@ -57,7 +57,7 @@ struct NumberLimits {
 Parameter integer_parameter(std::string name, std::string help, IntegerLimits limits = {});
 Parameter number_parameter(std::string name, std::string help, NumberLimits limits = {});
 Parameter boolean_parameter(std::string name, std::string help, bool initial = false);
-/// Without `initial` the text is required.
+/// A parameter that is a text; without `initial` it is required.
 Parameter string_parameter(std::string name, std::string help, std::optional<std::string> initial = {});
 /// The first choice is the default.
 Parameter choice_parameter(std::string name, std::string help, std::vector<std::string> choices);
@@ -107,7 +107,7 @@ class ParameterTable {
   ParameterTable(std::vector<Parameter> parameters);
   ParameterTable(std::initializer_list<Parameter> parameters) : ParameterTable(std::vector<Parameter>(parameters)) {}
 
-  /// In the order given.
+  /// The parameters, in the order given.
   const std::vector<Parameter>& parameters() const { return parameters_; }
 
   /// Checks an object. ConfigError naming `where` and

@@ -44,12 +44,12 @@ class FunctionRef<Result(Arguments...)> {
   Result (*call_)(void*, Arguments...);
 };
 
-/// Calls body(begin, end) for the pieces [0,chunk), [chunk,2*chunk), ... of [0,count), in any order, on any threads.
-/// The pieces depend on count and chunk only, so partial results kept per piece and merged in order are the same for
-/// every number of threads. A single piece runs on the calling thread. Exceptions of body reach the caller.
+/// Calls body(begin, end) for the chunks [0,chunk), [chunk,2*chunk), ... of [0,count), in any order, on any threads.
+/// The chunks depend on count and chunk only, so partial results kept per chunk and merged in order are the same for
+/// every number of threads. A single chunk runs on the calling thread. Exceptions of body reach the caller.
 void parallel_chunks(std::int64_t count, std::int64_t chunk, FunctionRef<void(std::int64_t, std::int64_t)> body);
 
-/// How many pieces parallel_chunks makes; piece i is [i*chunk, min(count, (i+1)*chunk)).
+/// How many chunks parallel_chunks makes; chunk i is [i*chunk, min(count, (i+1)*chunk)).
 constexpr std::int64_t num_chunks(std::int64_t count, std::int64_t chunk) { return (count + chunk - 1) / chunk; }
 
 /// A chunk of rows that holds about `target` units of work when one row costs `row_cost`; at least one row.

@@ -22,7 +22,7 @@ namespace bough {
 ///       train_with(now);
 ///     }
 ///
-/// With the CPU for a device, tensors are handed on as they are. An Prefetcher is for one thread at a time.
+/// With the CPU for a device, tensors are handed on as they are. A Prefetcher is for one thread at a time.
 class Prefetcher {
  public:
   /// DeviceError if there is no such device.

@@ -16,7 +16,7 @@ class Shape {
   static constexpr int max_rank = 8;  ///< axes at most
 
   Shape() = default;
-  /// From the extents; throws as below.
+  /// Takes the extents; throws as below.
   Shape(std::initializer_list<std::int64_t> extents) : Shape(std::span(extents.begin(), extents.size())) {}
   Shape(const std::vector<std::int64_t>& extents) : Shape(std::span(extents)) {}
   /// ShapeError for a negative extent, more than eight of them, or a product beyond int64.

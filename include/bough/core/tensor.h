@@ -90,7 +90,7 @@ class Tensor {
 
   /// Whether backward leaves a gradient here, or goes through.
   bool requires_grad() const;
-  /// Only for leaves (tensors no operation made) of floating type; AutogradError otherwise.
+  /// Works only for leaves (tensors no operation made) of floating type; AutogradError otherwise.
   Tensor& set_requires_grad(bool value);
   bool is_leaf() const;
   /// The accumulated gradient; undefined before the first backward, and using it then is an AutogradError that says so.
@@ -139,7 +139,7 @@ Tensor full(const Shape& shape, double value, DType dtype, Device device = Devic
 /// 0, 1, ..., count-1; int64 unless a type is given.
 Tensor arange(std::int64_t count, const TensorOptions& options = {});
 Tensor arange(std::int64_t count, DType dtype, Device device = Device::cpu());
-/// Of the shape, type and device of another.
+/// A tensor with the shape, type and device of another.
 Tensor empty_like(const Tensor& like);
 Tensor zeros_like(const Tensor& like);
 

@@ -4,13 +4,13 @@
 #include "bough/detail/simt/functor_loops.h"
 #include "bough/mp/message_reduce.h"
 
-/// For files that nvcc compiles.
+/// message_reduce on a GPU, in files that nvcc compiles.
 namespace bough::cuda {
 
 /// Starts kernels of message_reduce.
 class FunctorQueue {
  public:
-  /// For one GPU.
+  /// Serves one GPU.
   explicit FunctorQueue(int device) : device_(device) {}
 
   /// Starts the body on the GPU.

@@ -103,8 +103,8 @@ enum class AttentionForm : std::uint8_t {
   fixed_nodes,  ///< which nodes are read and never updated
 };
 
-/// Of the graph of an AttentionGraph that a builder, a combinator or batch made; the first that applies. Plain for any
-/// other graph. Layers refuse a graph that is not plain, because the edges alone would give another pattern.
+/// The form of the graph of an AttentionGraph that a builder, a combinator or batch made; the first that applies. Any
+/// other graph is plain. Layers refuse a graph that is not plain, because the edges alone would give another pattern.
 AttentionForm attention_form(const Graph& graph);
 
 /// Mean number of in-edges of token nodes: how much a token attends to. Head groups count as their mean, since each

@@ -107,9 +107,9 @@ class AttentionGraphBuilder {
   void add_edge(std::int32_t source, std::int32_t destination, std::int32_t relation);
   /// Sources begin .. end-1 -> destination.
   void add_edges(std::int32_t begin, std::int32_t end, std::int32_t destination, std::int32_t relation);
-  /// For every token.
+  /// The rule serves every token.
   void add_rule(InEdgeRule rule);
-  /// For nodes begin .. end-1.
+  /// The rule serves nodes begin .. end-1.
   void add_rule(std::int32_t begin, std::int32_t end, InEdgeRule rule);
 
   /// Edges added from here on are for another group of heads (AttentionGraph::head_groups), or for another stage of the

@@ -55,8 +55,8 @@ struct EdgeListOptions {
   std::optional<std::int64_t> num_nodes = {};       ///< default: largest id + 1
   IdArray edge_types = {};                          ///< relation id of each edge, >= 0; none: an untyped graph
   std::optional<std::int64_t> num_edge_types = {};  ///< default: largest type + 1
-  /// For a disjoint union made in one go: graph i has the nodes graph_offsets[i] .. graph_offsets[i+1]-1 and the edges
-  /// edge_offsets[i] .. edge_offsets[i+1]-1, which stay among its nodes. None: one graph.
+  /// Describes a disjoint union made in one go: graph i has the nodes graph_offsets[i] .. graph_offsets[i+1]-1 and the
+  /// edges edge_offsets[i] .. edge_offsets[i+1]-1, which stay among its nodes. None: one graph.
   std::vector<std::int64_t> graph_offsets = {};
   std::vector<std::int64_t> edge_offsets = {};
 };
@@ -144,9 +144,9 @@ class Graph {
 
   /// Views live as long as any handle to the graph.
   CooView coo() const;
-  /// By source, destinations ascending in each row.
+  /// The edges by source, destinations ascending in each row.
   CsrView csr(EdgeIds ids = EdgeIds::listed) const;
-  /// By destination, sources ascending in each row.
+  /// The edges by destination, sources ascending in each row.
   CscView csc(EdgeIds ids = EdgeIds::listed) const;
 
   /// The same edges the other way round; shares everything, formats included. O(1).

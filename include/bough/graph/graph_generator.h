@@ -23,12 +23,12 @@ inline constexpr std::int64_t max_sequence_length = std::int64_t{1} << 25;
 struct BuildOptions {
   std::int64_t length = 0;  ///< tokens of the sequence, from 1 to max_sequence_length
   bool causal = false;      ///< nothing that reaches token i may depend on tokens after i
-  /// For patterns between two sequences: lengths of the sentences, whose sum is the length, and of the sentences of the
-  /// other sequence that they are aligned with. Empty: what the pattern's parameters say.
+  /// Read by patterns between two sequences: lengths of the sentences, whose sum is the length, and of the sentences of
+  /// the other sequence that they are aligned with. Empty: what the pattern's parameters say.
   std::vector<std::int64_t> sentences = {};
   std::vector<std::int64_t> source_sentences = {};
-  /// For patterns that read states of tokens before the sequence: how many of these there are, so that it reads no
-  /// more. Default: as many as it would read.
+  /// Read by patterns that read states of tokens before the sequence: how many of these there are, so that a pattern
+  /// reads no more. Default: as many as it would read.
   std::optional<std::int64_t> past = {};
 };
 
@@ -67,7 +67,7 @@ class GeneratorRegistry;
 /// Makes a generator from JSON that it reads itself, or from settings that a table has checked.
 using GeneratorFactory = std::function<std::unique_ptr<GraphGenerator>(const nlohmann::json& parameters)>;
 using CheckedFactory = std::function<std::unique_ptr<GraphGenerator>(const Settings& settings)>;
-/// For patterns made of other patterns, which they ask the registry for.
+/// Makes a pattern of other patterns, which it asks the registry for.
 using CombinatorFactory =
     std::function<std::unique_ptr<GraphGenerator>(const Settings& settings, const GeneratorRegistry& registry)>;
 

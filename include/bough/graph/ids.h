@@ -40,12 +40,12 @@ class IdBuffer {
 /// one that does not fit.
 class IdArray {
  public:
-  /// For algorithms of the standard library.
+  /// What algorithms of the standard library ask for.
   using value_type = std::int32_t;
   using const_iterator = std::span<const std::int32_t>::iterator;
 
   IdArray() = default;
-  /// From whatever holds ids; see above.
+  /// Takes or copies the ids of any container; see above.
   IdArray(std::vector<std::int32_t>&& ids);
   IdArray(IdBuffer&& ids);
   IdArray(std::initializer_list<std::int32_t> ids) : IdArray(std::span(ids.begin(), ids.size())) {}
@@ -56,7 +56,7 @@ class IdArray {
            (std::same_as<std::ranges::range_value_t<Range>, std::int32_t> ||
             std::same_as<std::ranges::range_value_t<Range>, std::int64_t>)) IdArray(const Range& ids)
       : IdArray(std::span<const std::ranges::range_value_t<Range>>(ids)) {}
-  /// From any device. ShapeError unless it has one axis, TypeError unless it holds int32 or int64.
+  /// Copies a tensor on any device. ShapeError unless it has one axis, TypeError unless it holds int32 or int64.
   IdArray(const Tensor& ids);
 
   /// The ids, as in a container of the standard library.

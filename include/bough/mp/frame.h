@@ -34,7 +34,7 @@ namespace bough {
 /// Copies share the tensors, not the table of features. A Frame is for one thread at a time.
 class Frame {
  public:
-  /// Without features.
+  /// Begins without features.
   explicit Frame(Graph graph);
 
   /// The graph whose features these are.

@@ -24,13 +24,13 @@ enum class Strategy : std::uint8_t {
   features,    ///< chunks of rows times blocks of features, for very wide features
 };
 
-/// As JSON and error messages have it: "mul", "sum", "source", "rows".
+/// The name in JSON and error messages: "mul", "sum", "source", "rows".
 std::string_view name_of(BinaryOp op);
 std::string_view name_of(ReduceOp op);
 std::string_view name_of(Target target);
 std::string_view name_of(Strategy strategy);
 
-/// Of message_reduce, see bough/mp/message_reduce.h.
+/// Options of message_reduce, see bough/mp/message_reduce.h.
 struct MessageReduceOptions {
   double empty_value = 0;                   ///< what a destination without in-edges gets
   Strategy strategy = Strategy::automatic;  ///< on the CPU

@@ -31,7 +31,7 @@ class GatLayer : public Module {
 
   /// x [num_nodes, in] -> [num_nodes, heads * out], or [num_nodes, out] for the mean.
   Tensor forward(const Graph& graph, const Tensor& x) const;
-  /// For bipartite graphs: [num_src, in], [num_dst, in] -> [num_dst, ...]; one projection serves both.
+  /// The same on bipartite graphs: [num_src, in], [num_dst, in] -> [num_dst, ...]; one projection serves both.
   Tensor forward(const Graph& graph, const Tensor& sources, const Tensor& destinations) const;
 
   Linear projection;  ///< weight [heads * out, in]

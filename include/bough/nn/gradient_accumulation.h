@@ -25,7 +25,7 @@ class GradientAccumulation {
   /// Steps and starts a new round; the result is that of Optimizer::step. Error if nothing was added.
   double step();
 
-  /// Of the parts of this round so far.
+  /// The sum of the counts of the parts of this round so far.
   double count() const { return count_; }
   /// The weighted mean of the losses of this round so far; 0 before the first.
   double mean_loss() const { return count_ > 0 ? loss_sum_ / count_ : 0; }

@@ -75,7 +75,7 @@ class GraphSelfAttention : public Module {
   /// soft span.
   Tensor span_penalty() const;
 
-  /// As given.
+  /// The options it was made with.
   const GraphSelfAttentionOptions& options() const { return options_; }
 
   /// The four projections.

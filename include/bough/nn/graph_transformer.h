@@ -103,8 +103,8 @@ struct SegmentMemory {
 
 /// What a pass may do beside computing.
 struct ForwardOptions {
-  /// For graphs that read rows from outside: read from here, and replaced by what the next segment should read. An
-  /// empty one fits a graph that reads nothing yet.
+  /// Graphs that read rows from outside read them here, and replace them by what the next segment should read. An
+  /// empty memory fits a graph that reads nothing yet.
   SegmentMemory* memory = nullptr;
   /// Called with the read-out rows after each layer but the last, before any last normalisation.
   std::function<void(std::int64_t layer, const Tensor& readout)> after_layer = {};
@@ -131,7 +131,7 @@ class GraphTransformer : public Module {
   /// Mean over the layers of GraphSelfAttention::span_penalty.
   Tensor span_penalty() const;
 
-  /// As given; the number of layers; a layer, of several stages one of them (IndexError if it is not there).
+  /// The options given; the number of layers; a layer, of several stages one of them (IndexError if it is not there).
   const GraphTransformerOptions& options() const { return options_; }
   std::int64_t num_layers() const { return options_.layers; }
   const GraphTransformerLayer& layer(std::int64_t index, std::int64_t stage = 0) const {

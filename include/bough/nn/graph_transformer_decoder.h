@@ -55,7 +55,7 @@ class GraphTransformerDecoder : public Module {
   /// Makes the parameters.
   explicit GraphTransformerDecoder(const GraphTransformerDecoderOptions& options);
 
-  /// As one layer. Causality follows from the graphs: nothing flows where there is no edge.
+  /// Runs like one layer. Causality follows from the graphs: nothing flows where there is no edge.
   Tensor forward(const Graph& graph, const Graph& cross, const Tensor& h, const Tensor& encoded) const;
   /// Any attention graph without stages, memory and soft span, with the tokens as read-out: token inputs [num_tokens,
   /// dim], encoded [cross.num_src, dim] -> the tokens. Only what they need is computed. `cross` goes to the tokens, as

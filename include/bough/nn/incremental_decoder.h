@@ -36,16 +36,16 @@ class IncrementalDecoder {
   void restart() { position_ = 0; }
 
  private:
-  /// The part of the graph that one token completes: from what is kept to the new nodes.
+  /// The part of the graph that one token completes: from the cached nodes to the new ones.
   struct Step {
     std::vector<Graph> graphs;  ///< one, or one for each group of heads
-    Tensor sources;             ///< rows of what is kept whose keys and values are read
+    Tensor sources;             ///< rows of the cache whose keys and values are read
     Tensor distances;           ///< of the edges, for a learned reach; else undefined
     std::int64_t num_edges = 0;
   };
 
   /// Keys and values, [num_nodes, dim], of nodes in the order in which they are completed.
-  struct Kept {
+  struct LayerCache {
     Tensor keys, values;
   };
 
@@ -58,12 +58,12 @@ class IncrementalDecoder {
   const GraphTransformer* model_;
   AttentionGraph graph_;
   std::vector<Graph> graphs_;
-  std::vector<std::int32_t> order_;    ///< nodes in the order in which they are completed
-  std::vector<std::int64_t> begin_;    ///< where those that a token completes begin in it, and its end
-  std::vector<std::int32_t> kept_at_;  ///< by node: where it is in the order
-  std::vector<Kept> kept_;             ///< by layer
-  Tensor starts_;                      ///< what nodes that are no tokens start from, as many as a token completes
-  std::vector<std::int32_t> row_of_;   ///< scratch: a node's row among the sources of a step
+  std::vector<std::int32_t> order_;      ///< nodes in the order in which they are completed
+  std::vector<std::int64_t> begin_;      ///< where those that a token completes begin in it, and its end
+  std::vector<std::int32_t> cached_at_;  ///< by node: where it is in the order
+  std::vector<LayerCache> caches_;       ///< by layer
+  Tensor starts_;                        ///< what nodes that are no tokens start from, as many as a token completes
+  std::vector<std::int32_t> row_of_;     ///< scratch: a node's row among the sources of a step
   std::int64_t position_ = 0;
   std::int64_t edges_followed_ = 0;
 };

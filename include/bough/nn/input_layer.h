@@ -34,7 +34,7 @@ class InputLayer : public Module {
   /// The next rows of one sequence, from position `begin` on, as decoding reads them.
   Tensor forward_from(const Tensor& embeddings, std::int64_t begin) const;
 
-  /// As given.
+  /// The options it was made with.
   const InputLayerOptions& options() const { return options_; }
 
   /// Each of these may be null, as the options have it.

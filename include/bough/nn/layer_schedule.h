@@ -16,8 +16,8 @@ struct LayerStep {
   Tensor updated_rows = {};   ///< where each updated node stands among the live rows
   Tensor next_rows = {};      ///< what is live next: rows of the updated ones followed by the live rows
   Tensor distances = {};      ///< int32, of each edge, for attention with a learned reach; else undefined
-  /// Which nodes of the attention graph the sources and the updated ones are, for those who look at weights. Empty for
-  /// graphs that read rows from outside.
+  /// Which nodes of the attention graph the sources and the updated ones are, for readers of attention weights. Empty
+  /// for graphs that read rows from outside.
   IdArray source_nodes = {}, updated_nodes = {};
 };
 

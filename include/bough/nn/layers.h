@@ -24,7 +24,7 @@ class Linear : public Module {
   explicit Linear(const LinearOptions& options);
   /// activation(x weight^T + bias).
   Tensor forward(const Tensor& x, ActivationPolicy policy = ActivationPolicy::save_all) const;
-  /// For linear_parts, which leaves the activation out.
+  /// What linear_parts takes, which leaves the activation out.
   LinearPart part() const { return {weight, bias}; }
 
   Tensor weight;  ///< [out, in]

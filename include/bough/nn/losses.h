@@ -27,7 +27,7 @@ Tensor binary_cross_entropy(const Tensor& logits, const Tensor& targets, const B
 enum class Fade {
   linear,      ///< all together, in a straight line
   one_by_one,  ///< the lowest first: layer i of n, counted from 1, keeps its weight up to i / n of the fading time
-  /// As the authors of BP-Transformer have it: the loss is the mean over the layers that take part; when a share p of
+  /// The way of BP-Transformer's authors: the loss is the mean over the layers that take part; when a share p of
   /// all steps has passed, those are the layers i > n p of n, counted from 1. `weight` and `until` do not count.
   mean_by_layer,
 };
@@ -54,9 +54,9 @@ class AuxiliaryLosses {
   /// ConfigError for options that make no sense.
   explicit AuxiliaryLosses(const AuxiliaryLossOptions& options);
 
-  /// Of layer 0 .. layers-1 at a step; steps count from 1. The last layer's is 0: the main loss is not among them.
+  /// The weight of layer 0 .. layers-1 at a step; steps count from 1. The last layer has 0: its loss is the main one.
   double weight(std::int64_t layer, std::int64_t step) const;
-  /// Of the main loss: 1, or its share in a mean.
+  /// The weight of the main loss: 1, or its share in a mean.
   double main_weight(std::int64_t step) const;
   /// The lowest layer whose loss counts, counted from 0; layers above it count too. Once all have faded it is the last
   /// one.

@@ -38,7 +38,7 @@ class Optimizer {
   Tensor enqueue_step(double gradient_scale = 1);
   void clear_grad();
 
-  /// For the next step; a schedule sets it.
+  /// The rate of the next step; a schedule sets it.
   double learning_rate() const { return learning_rate_; }
   void set_learning_rate(double rate) { learning_rate_ = rate; }
   /// Number of steps taken.
@@ -96,7 +96,7 @@ struct SgdOptions {
 /// Stochastic gradient descent, with momentum if wished.
 class Sgd : public Optimizer {
  public:
-  /// For named parameters, or for all of a module.
+  /// Trains named parameters, or all of a module.
   Sgd(Module::NamedTensors parameters, const SgdOptions& options = {});
   explicit Sgd(const Module& module, const SgdOptions& options = {}) : Sgd(module.named_parameters(), options) {}
 
@@ -121,13 +121,13 @@ struct AdamOptions {
 /// Adam; weight decay is added to the gradient.
 class Adam : public Optimizer {
  public:
-  /// For named parameters, or for all of a module.
+  /// Trains named parameters, or all of a module.
   Adam(Module::NamedTensors parameters, const AdamOptions& options = {})
       : Adam(std::move(parameters), options, false) {}
   explicit Adam(const Module& module, const AdamOptions& options = {}) : Adam(module.named_parameters(), options) {}
 
  protected:
-  /// For AdamW.
+  /// What AdamW is made by.
   Adam(Module::NamedTensors parameters, const AdamOptions& options, bool decoupled_weight_decay);
 
  private:
@@ -152,7 +152,7 @@ struct AdamWOptions {
 /// Adam with decoupled weight decay: parameters shrink by learning_rate * weight_decay a step.
 class AdamW : public Adam {
  public:
-  /// For named parameters, or for all of a module.
+  /// Trains named parameters, or all of a module.
   explicit AdamW(const Module& module, const AdamWOptions& options = {}) : AdamW(module.named_parameters(), options) {}
   AdamW(Module::NamedTensors parameters, const AdamWOptions& options = {})
       : Adam(std::move(parameters),
@@ -163,7 +163,7 @@ class AdamW : public Adam {
               .weight_decay = options.weight_decay,
               .clip_norm = options.clip_norm},
              true) {}
-  /// With the numbers of Adam as they are: no decay unless they say so.
+  /// Takes the numbers of Adam as they are: no decay unless they say so.
   template <std::same_as<AdamOptions> Options>
   AdamW(Module::NamedTensors parameters, const Options& options) : Adam(std::move(parameters), options, true) {}
 };

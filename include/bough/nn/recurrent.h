@@ -10,7 +10,7 @@ namespace bough::nn {
 
 class RecurrentCell;
 
-/// Of some nodes, a row for each.
+/// The states of some nodes, a row for each.
 struct RecurrentState {
   Tensor h;  ///< what is handed on, and the result
   Tensor c;  ///< memory; undefined for cells without one
@@ -42,10 +42,10 @@ struct RecurrentOptions {
   std::int64_t in = 0;                               ///< width of the input
   std::int64_t out = 0;                              ///< width of the state
   RecurrentCellKind cell = RecurrentCellKind::lstm;  ///< what happens at a node
-  /// For lstm. 0: a node has any number of predecessors; their h are summed, and each has a forget gate made from its
-  /// own h (child-sum). N >= 1: N-ary, the type of an edge is the position 0..N-1 of its source among the predecessors,
-  /// each position has weights of its own and holds one predecessor at most; what is missing counts as zeros. With 1
-  /// the types play no part.
+  /// Read by lstm alone. 0: a node has any number of predecessors; their h are summed, and each has a forget gate made
+  /// from its own h (child-sum). N >= 1: N-ary, the type of an edge is the position 0..N-1 of its source among the
+  /// predecessors, each position has weights of its own and holds one predecessor at most; what is missing counts as
+  /// zeros. With 1 the types play no part.
   std::int64_t positions = 0;
   std::int64_t depth = 1;      ///< for rhn: highway layers at each node, at least 1
   bool bidirectional = false;  ///< a second cell runs along the reversed edges; both states side by side

@@ -33,8 +33,8 @@ class RecurrentDecoder {
   void restart();
 
  private:
-  /// By token; undefined once no later token reads it.
-  struct Kept {
+  /// What later tokens read of each token in one layer; undefined once no later token reads it.
+  struct LayerCache {
     std::vector<RecurrentState> states;
     std::vector<Tensor> passed;  ///< what a token adds to the input of its successor
   };
@@ -46,8 +46,8 @@ class RecurrentDecoder {
 
   const RecurrentStack* model_;
   AttentionGraph graph_;
-  std::vector<std::int64_t> kept_until_;  ///< by token: the last one that reads it, or the one after it
-  std::vector<Kept> kept_;                ///< by layer
+  std::vector<std::int64_t> last_reader_;  ///< by token: the last one that reads it, or the one after it
+  std::vector<LayerCache> caches_;         ///< by layer
   std::int64_t position_ = 0;
   std::int64_t edges_followed_ = 0;
 };

@@ -35,7 +35,7 @@ class RecurrentStack : public Module {
   /// Recurrent::forward, once a layer.
   Tensor forward(const Graph& graph, const Tensor& x) const;
 
-  /// Of the result: dim, or 2 dim if bidirectional.
+  /// The width of the result: dim, or 2 dim if bidirectional.
   std::int64_t width() const { return options_.bidirectional ? 2 * options_.dim : options_.dim; }
   std::int64_t num_layers() const { return static_cast<std::int64_t>(layers_.size()); }
   const Recurrent& layer(std::int64_t index) const { return *layers_.at(static_cast<std::size_t>(index)); }

@@ -18,7 +18,7 @@ Tensor sub(const Tensor& a, const Tensor& b);  ///< keeps nothing for backward
 Tensor mul(const Tensor& a, const Tensor& b);  ///< keeps each operand whose partner wants a gradient
 Tensor div(const Tensor& a, const Tensor& b);  ///< keeps b, and the quotient if b wants a gradient
 
-/// With a number in place of a tensor.
+/// The same with a number in place of a tensor.
 Tensor add(const Tensor& a, double b);
 Tensor sub(const Tensor& a, double b);
 Tensor sub(double a, const Tensor& b);

@@ -21,7 +21,7 @@ Tensor stack(const std::vector<Tensor>& tensors, int axis);
 /// that 0 <= begin <= end <= extent must hold, and step >= 1. Gradient: zeros elsewhere.
 Tensor slice(const Tensor& x, int axis, std::int64_t begin, std::int64_t end, std::int64_t step = 1);
 
-/// Cuts an axis into pieces of the given sizes, which add up to its extent: the reverse of concatenate.
+/// Splits an axis into parts of the given sizes, which add up to its extent: the reverse of concatenate.
 std::vector<Tensor> split(const Tensor& x, int axis, const std::vector<std::int64_t>& sizes);
 
 /// The axis `times` times over: repeat([a, b], 0, 2) is [a, b, a, b]. Gradient: summed. To repeat single elements, or

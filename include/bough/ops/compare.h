@@ -15,7 +15,7 @@ Tensor less_equal(const Tensor& a, const Tensor& b);
 Tensor greater(const Tensor& a, const Tensor& b);
 Tensor greater_equal(const Tensor& a, const Tensor& b);
 
-/// With a number in place of a tensor.
+/// The same with a number in place of a tensor.
 Tensor equal(const Tensor& a, double b);
 Tensor not_equal(const Tensor& a, double b);
 Tensor less(const Tensor& a, double b);

@@ -35,7 +35,7 @@ Tensor gspmm(const Graph& graph, BinaryOp op, ReduceOp reduce, const Tensor& lhs
 /// graph, by destination, as a share of those they would without; 1 if nothing is shared.
 double shared_work(const Graph& graph);
 
-/// What gspmm does by default on this graph with `width` features of each message: for tuning.
+/// The strategy that gspmm takes by default on this graph with `width` features of each message; helps to tune.
 Strategy chosen_strategy(const Graph& graph, std::int64_t width);
 
 }  // namespace bough

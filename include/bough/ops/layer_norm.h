@@ -12,7 +12,7 @@ namespace bough {
 /// epsilon is added to the variance; ConfigError unless it is positive. A constant row, and so a row of width 1, gives
 /// bias. Width 0 and no rows give nothing, and zero gradients. The variance is summed around the mean, so rows far from
 /// 0 keep their precision. Reads x once, writes y once; keeps x, and mean and 1 / deviation of each row. Bitwise equal
-/// for any number of threads: gradients of weight and bias are summed in pieces that depend on the shape only.
+/// for any number of threads: gradients of weight and bias are summed in chunks that depend on the shape only.
 Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double epsilon = 1e-5);
 
 /// Options of add_layer_norm.

@@ -21,7 +21,7 @@ struct MatmulOptions {
 /// 0 an empty result. ShapeError names both shapes.
 ///
 /// Bitwise equal for any number of threads; an element's value does not depend on the rows and columns around it. No
-/// operand is copied as a whole: the kernel packs pieces of up to 6 MB while it runs. On a GPU cuBLAS multiplies where
+/// operand is copied as a whole: the kernel packs blocks of up to 6 MB while it runs. On a GPU cuBLAS multiplies where
 /// it can be loaded (see uses_cublas): equal from run to run, but the size of the product may decide the last bits.
 /// Gradient: da = dc b^T, db = a^T dc, each only if wanted, summed over the leading axes that an operand lacks. Keeps
 /// the operand the other one's gradient needs.
@@ -34,7 +34,7 @@ bool uses_cublas();
 /// their gradients: factors are then rounded to TF32, 10 bits of mantissa instead of 23, and added up in float32. Off
 /// unless set: such products have errors of about 1e-3. Cards before Ampere, the CPU and bough's own kernels never do.
 bool tf32_products();
-/// For products that start from now on, on all threads.
+/// Takes effect for products that start from now on, on all threads.
 void set_tf32_products(bool allowed);
 
 /// What linear applies to its sums while they are still in registers.

@@ -66,7 +66,7 @@ double global_norm(std::span<const Tensor> tensors);
 /// The norm of gradient_scale times tensors that are all on one GPU, and gradient_scale as it clips that norm to a
 /// limit (0: none); not a number where the norm is not finite. float64 [] on the GPU, for which the host does not wait.
 struct ClippedNorm {
-  /// Of the gradients; by which they are to be multiplied.
+  /// The norm of the gradients, and the factor by which they are to be multiplied.
   Tensor norm, scale;
 };
 /// Computes it without waiting for the GPU.

@@ -15,14 +15,14 @@ class Axes {
   Axes(std::initializer_list<int> axes) : axes_(axes) {}
   Axes(std::vector<int> axes) : axes_(std::move(axes)) {}
 
-  /// As they were given.
+  /// The axes as they were given.
   const std::vector<int>& list() const { return axes_; }
 
  private:
   std::vector<int> axes_;
 };
 
-/// Of reductions over axes.
+/// Options of reductions over axes.
 struct ReduceOptions {
   bool keepdim = false;  ///< keep reduced axes, with extent 1
 };

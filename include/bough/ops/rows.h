@@ -17,7 +17,7 @@ Tensor gather_rows(const Tensor& x, const Tensor& index);
 ///
 /// values float32 or float64 [R, ...], index int32 or int64 [R] -> [num_rows, ...].
 /// IndexError naming the first entry outside 0..num_rows-1 and num_rows, before anything is computed.
-/// Each row is added up in the order of the input, a long one in pieces; which pieces depends on the shapes only, so
+/// Each row is added up in the order of the input, a long one in chunks; which chunks depends on the shapes only, so
 /// the result is bitwise the same for any number of threads. O(R + (R + num_rows) * row width), however uneven the
 /// index is. Rows of more than eight elements run in parallel, narrower ones are summed in float64 on the calling
 /// thread. Gradient: gather_rows(dy, index).

@@ -28,7 +28,7 @@ struct CharacterModelOptions {
   nn::InputLayerOptions input = {};
   double output_dropout = 0;  ///< on the rows that the output projection reads; p_c of the paper
 
-  /// Of the layers, whichever they are.
+  /// Width and number of the layers, whichever they are.
   std::int64_t dim() const { return recurrent ? recurrent->dim : transformer.layer.dim; }
   std::int64_t layers() const { return recurrent ? recurrent->layers : transformer.layers; }
 };

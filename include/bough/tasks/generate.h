@@ -25,8 +25,8 @@ struct TrainedCharacterModel {
   AttentionGraph decoding_graph() const;
 };
 
-/// In evaluation mode, on the device. IoError for a file that is no such checkpoint, DeviceError for a device that is
-/// not there, ConfigError for a pattern that the registry does not have.
+/// Loads a model, in evaluation mode, to the device. IoError for a file that is no such checkpoint, DeviceError for a
+/// device that is not there, ConfigError for a pattern that the registry does not have.
 TrainedCharacterModel load_character_model(const std::string& checkpoint, Device device = Device::cpu());
 
 /// Options of generate_text.

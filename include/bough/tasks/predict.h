@@ -46,7 +46,7 @@ struct LayerAttention {
   std::int64_t layer = 0;  ///< from 0
   std::int64_t stage = 0;  ///< of patterns whose layers have several; else 0
   bool cross = false;      ///< a stage in which a sentence reads the other one
-  /// Of each node, the attention weights with which the read-out nodes attend to it: mean over the heads, and over the
+  /// The attention weights with which the read-out nodes attend to each node: mean over the heads, and over the
   /// read-out nodes by their shares. They sum to 1, to less where some of these are not updated, and to 0 where none
   /// is.
   std::vector<double> weights;
@@ -77,7 +77,7 @@ struct Explanation {
 ///     for (const Prediction& prediction : classifier.predict({{"a fine film"}, {"what a waste"}})) ...
 class TrainedTextClassifier {
  public:
-  /// From a checkpoint. IoError for a file that is none of a classifier, DeviceError for a device that is not there,
+  /// Loads a checkpoint. IoError for a file that is none of a classifier, DeviceError for a device that is not there,
   /// ConfigError for a pattern that the registry does not have, IoError or ConfigError for a plug-in of its graph that
   /// is neither loaded nor where it was.
   explicit TrainedTextClassifier(const std::string& checkpoint, Device device = Device::cpu());
@@ -96,7 +96,7 @@ class TrainedTextClassifier {
   /// The attention pattern as JSON, for titles.
   std::string pattern() const;
 
-  /// In the order of the texts, whatever their lengths: texts of about equal length are computed together. What is said
+  /// A prediction for each text, in their order: texts of about equal length are computed together. What is said
   /// of a text depends on the others by rounding alone; the same texts give the same bits for any number of threads. A
   /// text without a word counts as one unknown word. ConfigError for a second sentence that the classifier does not
   /// read.

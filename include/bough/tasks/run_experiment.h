@@ -44,7 +44,7 @@ struct RunEstimate {
   std::string choice = {};
   std::string error = {};       ///< why it cannot start
   double attention_degree = 0;  ///< mean number of nodes a token attends to
-  /// Of the graph of one sequence; its tokens; trained numbers of the model.
+  /// Nodes and edges of the graph of one sequence; its tokens; trained numbers of the model.
   std::int64_t num_nodes = 0, num_edges = 0, length = 0, parameters = 0;
   std::int64_t memory_bytes = 0;  ///< at the peak, about
   double seconds = 0;             ///< on one core, about

@@ -23,7 +23,7 @@ AttentionGraph window_graph(const GraphGenerator& generator, std::int64_t length
 std::int64_t remembered_tokens(const GraphGenerator& generator, std::int64_t length);
 
 /// The graph of several segments of a text one after the other, each of which remembers those before it: what a model
-/// computes that carries its memory from each to the next, in one piece. Its relations are those of one segment.
+/// computes that carries its memory from each to the next, as one graph. Its relations are those of one segment.
 /// `generator` is one that has remembered_tokens().
 AttentionGraph carried_graph(const GraphGenerator& generator, std::int64_t segment_length, std::int64_t segments);
 
@@ -46,21 +46,21 @@ class TokenGraph {
     Tensor rows;                 ///< its tokens among those of the batch, int32; undefined = all, in order
   };
 
-  /// So many windows of `length` characters, for a model of so many layers on the device. Errors as for window_graph.
+  /// Prepares windows of `length` characters for a model of so many layers on the device. Errors as for window_graph.
   TokenGraph(const GraphGenerator& generator, std::int64_t length, std::int64_t windows, std::int64_t layers,
              Device device = Device::cpu());
-  /// One segment, in one part: reads a nn::SegmentMemory that its predecessor has left and leaves one for a successor
-  /// of the same length. ConfigError if the pattern does not heed BuildOptions::past, and as above.
+  /// Prepares one segment, in one part: reads a nn::SegmentMemory that its predecessor has left and leaves one for a
+  /// successor of the same length. ConfigError if the pattern does not heed BuildOptions::past, and as above.
   TokenGraph(const GraphGenerator& generator, const SegmentOptions& options);
 
-  /// In the order in which they are computed.
+  /// The parts, in the order in which they are computed.
   const std::vector<Part>& parts() const { return parts_; }
   /// Where each token of the batch stands in the results of the parts, one after the other; undefined = in order.
   const Tensor& order() const { return order_; }
   std::int64_t stages() const { return static_cast<std::int64_t>(parts_.front().schedule.layers.front().size()); }
   const std::optional<SoftSpan>& soft_span() const { return parts_.front().schedule.soft_span; }
 
-  /// Of one window; of a segment, with what it remembers.
+  /// The figures of one window, or of one segment, whose edges include those from what it remembers.
   std::int64_t length() const { return length_; }
   double attention_degree() const { return attention_degree_; }
   std::int64_t num_edges() const { return num_edges_; }

@@ -1,10 +1,10 @@
 // AttentionDropout::keeps for a vector of edges at once, with the same answers. Compiled once per instruction set;
 // include it inside a foreach_target file.
-#if defined(BOUGH_KERNELS_CPU_ATTENTION_DROPOUT_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef BOUGH_KERNELS_CPU_ATTENTION_DROPOUT_INL_H_
-#undef BOUGH_KERNELS_CPU_ATTENTION_DROPOUT_INL_H_
+#if defined(BOUGH_KERNELS_ATTENTION_CPU_DROPOUT_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef BOUGH_KERNELS_ATTENTION_CPU_DROPOUT_INL_H_
+#undef BOUGH_KERNELS_ATTENTION_CPU_DROPOUT_INL_H_
 #else
-#define BOUGH_KERNELS_CPU_ATTENTION_DROPOUT_INL_H_
+#define BOUGH_KERNELS_ATTENTION_CPU_DROPOUT_INL_H_
 #endif
 
 #include <hwy/highway.h>

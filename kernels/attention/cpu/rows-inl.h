@@ -1,10 +1,10 @@
 // What the row kernels of graph attention share: products of feature vectors, and the scores of a few edges of
 // one row for all heads. Compiled once per instruction set; include it inside a foreach_target file.
-#if defined(BOUGH_KERNELS_CPU_GRAPH_ATTENTION_ROWS_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef BOUGH_KERNELS_CPU_GRAPH_ATTENTION_ROWS_INL_H_
-#undef BOUGH_KERNELS_CPU_GRAPH_ATTENTION_ROWS_INL_H_
+#if defined(BOUGH_KERNELS_ATTENTION_CPU_ROWS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef BOUGH_KERNELS_ATTENTION_CPU_ROWS_INL_H_
+#undef BOUGH_KERNELS_ATTENTION_CPU_ROWS_INL_H_
 #else
-#define BOUGH_KERNELS_CPU_GRAPH_ATTENTION_ROWS_INL_H_
+#define BOUGH_KERNELS_ATTENTION_CPU_ROWS_INL_H_
 #endif
 
 #include <hwy/highway.h>
@@ -108,7 +108,7 @@ enum class RowIs { destination, source };
 template <class F>
 HWY_INLINE void for_rows_of_items(const AttentionEdges& edges, std::int64_t first, std::int64_t last, const F& f) {
   for (std::int64_t i = first; i < last; ++i) {
-    const RowItem& item = edges.schedule->items[static_cast<std::size_t>(i)];
+    const AttentionRowItem& item = edges.schedule->items[static_cast<std::size_t>(i)];
     const bool part = item.partial >= 0;
     for (std::int64_t row = item.row_begin; row < item.row_end; ++row) {
       const auto r = static_cast<std::size_t>(row);

@@ -236,7 +236,7 @@ void attention_delta(Cpu, const RowSchedule& rows, const AttentionInputs<T>& in,
   parallel_chunks(static_cast<std::int64_t>(rows.items.size()), rows_per_chunk(in.heads * in.value_width),
                   [&](std::int64_t first, std::int64_t last) {
                     for (std::int64_t i = first; i < last; ++i) {
-                      const RowItem& item = rows.items[static_cast<std::size_t>(i)];
+                      const AttentionRowItem& item = rows.items[static_cast<std::size_t>(i)];
                       if (item.partial >= 0) continue;
                       functions.delta_rows(item.row_begin, item.row_end, in, out, d_out, delta);
                     }

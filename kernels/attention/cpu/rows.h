@@ -17,7 +17,7 @@ struct AttentionEdges {
   const RowSchedule* schedule = nullptr;
 };
 
-/// The loops over edges, as compiled for one instruction set. Segments of split rows leave their state in `partials`.
+/// The loops over edges, as compiled for one instruction set. Splits of split rows leave their state in `partials`.
 template <typename T>
 struct RowFunctions {
   void (*attend_items)(const AttentionEdges&, const AttentionInputs<T>&, std::int64_t first, std::int64_t last,

@@ -1,10 +1,10 @@
 // Small matrix products on tiles of 16 destinations (lanes), for any number of vector lanes. Compiled once per
 // instruction set; include it inside a foreach_target file.
-#if defined(BOUGH_KERNELS_CPU_ATTENTION_TILE_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef BOUGH_KERNELS_CPU_ATTENTION_TILE_INL_H_
-#undef BOUGH_KERNELS_CPU_ATTENTION_TILE_INL_H_
+#if defined(BOUGH_KERNELS_ATTENTION_CPU_TILE_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef BOUGH_KERNELS_ATTENTION_CPU_TILE_INL_H_
+#undef BOUGH_KERNELS_ATTENTION_CPU_TILE_INL_H_
 #else
-#define BOUGH_KERNELS_CPU_ATTENTION_TILE_INL_H_
+#define BOUGH_KERNELS_ATTENTION_CPU_TILE_INL_H_
 #endif
 
 #include <hwy/highway.h>

@@ -22,10 +22,10 @@ std::vector<PlannedTile> plan_tiles(const Graph& graph, const CscView& edges, bo
   std::vector<PlannedTile> tiles(drafts.size());
   const std::int64_t chunk = std::max(tiles_per_task, graph.num_src() / 64);
   parallel_chunks(static_cast<std::int64_t>(drafts.size()), chunk, [&](std::int64_t first, std::int64_t last) {
-    std::vector<LaneMask> lanes_of(index(graph.num_src()), 0);
+    std::vector<LaneMask> lanes_of(as_size(graph.num_src()), 0);
     for (std::int64_t t = first; t < last; ++t) {
-      PlannedTile& tile = tiles[index(t)];
-      tile.draft = drafts[index(t)];
+      PlannedTile& tile = tiles[as_size(t)];
+      tile.draft = drafts[as_size(t)];
       tile.columns = tile_columns(edges, tile.draft, lanes_of);
       if (!with_relations || tile.draft.segment) continue;
       tile.relations = tile_relations(edges, graph.edge_types(), tile.draft, tile.columns, options);
@@ -42,7 +42,7 @@ std::vector<RowRange> rows_without_tile(std::span<const std::uint8_t> tiled) {
   std::vector<RowRange> ranges;
   const auto count = static_cast<std::int32_t>(tiled.size());
   for (std::int32_t row = 0; row < count; ++row) {
-    if (tiled[index(row)] != 0) continue;
+    if (tiled[as_size(row)] != 0) continue;
     if (!ranges.empty() && ranges.back().end == row) {
       ++ranges.back().end;
     } else {
@@ -58,10 +58,10 @@ void list_row_edges(const Graph& graph, std::span<const std::uint8_t> tiled, con
   const CsrView by_source = graph.csr();
   plan.row_edge_offsets.push_back(0);
   for (std::int64_t source = 0; source < by_source.num_rows(); ++source) {
-    for (std::int64_t e = by_source.offsets[index(source)]; e < by_source.offsets[index(source) + 1]; ++e) {
-      if (tiled[index(by_source.indices[index(e)])] != 0) continue;
-      plan.row_edge_destinations.push_back(by_source.indices[index(e)]);
-      plan.row_edge_ids.push_back(by_source.edge_ids[index(e)]);
+    for (std::int64_t e = by_source.offsets[as_size(source)]; e < by_source.offsets[as_size(source) + 1]; ++e) {
+      if (tiled[as_size(by_source.indices[as_size(e)])] != 0) continue;
+      plan.row_edge_destinations.push_back(by_source.indices[as_size(e)]);
+      plan.row_edge_ids.push_back(by_source.edge_ids[as_size(e)]);
     }
     plan.row_edge_offsets.push_back(static_cast<std::int64_t>(plan.row_edge_ids.size()));
   }
@@ -93,12 +93,12 @@ AttentionPlan make_attention_plan(const Graph& graph, bool with_relations, const
   const CscView edges = graph.csc();
   const TileCosts costs;
   const RowFacts facts = row_facts(edges, with_relations ? graph.edge_types() : std::span<const std::int32_t>());
-  std::vector<std::uint8_t> tiled(index(graph.num_dst()), 0);
+  std::vector<std::uint8_t> tiled(as_size(graph.num_dst()), 0);
   const auto mark = [&](const auto& tiles, const auto& draft_of) {
     std::ranges::fill(tiled, std::uint8_t{0});
     for (const auto& tile : tiles) {
       const DraftTile& draft = draft_of(tile);
-      for (std::size_t lane = 0; lane < index(draft.num_lanes); ++lane) tiled[index(draft.rows[lane])] = 1;
+      for (std::size_t lane = 0; lane < as_size(draft.num_lanes); ++lane) tiled[as_size(draft.rows[lane])] = 1;
     }
   };
   const TileRows rows = tile_rows(edges, graph.num_src(), facts);
@@ -135,7 +135,7 @@ AttentionPlan make_attention_plan(const Graph& graph, bool with_relations, const
   summary.places = summary.columns * tile_lanes;
   summary.row_edges = graph.num_edges() - summary.tile_edges;
   for (std::int64_t row = 0; row < graph.num_dst(); ++row) {
-    summary.rows_left += tiled[index(row)] == 0 && edges.degree(row) > 0;
+    summary.rows_left += tiled[as_size(row)] == 0 && edges.degree(row) > 0;
   }
   summary.split_rows = static_cast<std::int64_t>(plan.split_rows.size() + plan.rows.split_rows.size());
   summary.staged_blocks = static_cast<std::int64_t>(plan.staged_blocks.size());

@@ -29,7 +29,7 @@ struct Arrangement {
 
   void pair() {
     const auto count = static_cast<std::ptrdiff_t>(std::min(low.size(), high.size()));
-    for (std::ptrdiff_t i = 0; i < count; ++i) paired.push_back({low[index(i)], high[index(i)]});
+    for (std::ptrdiff_t i = 0; i < count; ++i) paired.push_back({low[as_size(i)], high[as_size(i)]});
     low.erase(low.begin(), low.begin() + count);
     high.erase(high.begin(), high.begin() + count);
   }
@@ -51,7 +51,7 @@ ColumnPairs pair_columns(const TileColumns& columns, const TileRelations& relati
   const auto add_mixed = [&](std::int32_t first, std::int32_t last) {
     Arrangement run;
     for (std::int32_t c = std::max(begin, first); c < std::min(end, last); ++c) {
-      run.add(c, columns.masks[index(c)], true);
+      run.add(c, columns.masks[as_size(c)], true);
     }
     if (options.pair_lane_groups) run.pair();
     mixed.add(run);
@@ -59,11 +59,12 @@ ColumnPairs pair_columns(const TileColumns& columns, const TileRelations& relati
   if (relations.column_relations.empty()) {
     add_mixed(begin, end);
   } else {
-    for (const TileRelations::MixedColumns& segment : relations.mixed_columns)
-      add_mixed(segment.column_begin, segment.column_end);
+    for (const TileRelations::MixedColumns& range : relations.mixed_columns) {
+      add_mixed(range.column_begin, range.column_end);
+    }
     for (std::int32_t c = begin; c < end; ++c) {
-      const auto& [low, high] = relations.column_relations[index(c)];
-      if (low >= 0) folded.add(c, columns.masks[index(c)], low == high);
+      const auto& [low, high] = relations.column_relations[as_size(c)];
+      if (low >= 0) folded.add(c, columns.masks[as_size(c)], low == high);
     }
   }
   mixed.finish(options.pair_lane_groups);

@@ -13,8 +13,8 @@
 /// The steps of make_attention_plan, in the order in which it takes them; each is one file beside this one.
 namespace bough {
 
-/// An index of the standard library's containers, which are unsigned.
-inline std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
+/// An index as the standard library's containers take it, unsigned.
+inline std::size_t as_size(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 // 1. Rows (row_tiles.cpp): what is known of each row, and which rows can be in row tiles.
 

@@ -27,7 +27,7 @@ std::vector<std::int32_t> first_rows_of_samples(std::span<const DraftTile> draft
   const std::int64_t samples = std::min(most_samples, count / tiles_per_sample);
   // From the second half: the first rows of a causal graph have few edges.
   std::vector<std::int32_t> picked;
-  for (std::int64_t i = 0; i < samples; ++i) picked.push_back(rows[index(count / 2 + count * i / (2 * samples))]);
+  for (std::int64_t i = 0; i < samples; ++i) picked.push_back(rows[as_size(count / 2 + count * i / (2 * samples))]);
   return picked;
 }
 
@@ -39,30 +39,30 @@ TileRowOffset find_row_offset(const CscView& edges, std::int64_t num_src, std::s
   const std::vector<std::int32_t> samples = first_rows_of_samples(drafts);
   if (samples.empty()) return {};
   const auto count = static_cast<std::int64_t>(samples.size());
-  std::vector<double> cost(index(count * offsets));
+  std::vector<double> cost(as_size(count * offsets));
   parallel_chunks(count * offsets, offsets / 2, [&](std::int64_t first, std::int64_t last) {
-    std::vector<LaneMask> lanes_of(index(num_src), 0);
+    std::vector<LaneMask> lanes_of(as_size(num_src), 0);
     for (std::int64_t i = first; i < last; ++i) {
       DraftTile tile;
       for (std::int64_t lane = 0; lane < offsets; ++lane) {
-        const std::int64_t row = samples[index(i / offsets)] + i % offsets + lane;
-        tile.add(static_cast<std::int32_t>(row), edges.offsets[index(row)], edges.offsets[index(row) + 1]);
+        const std::int64_t row = samples[as_size(i / offsets)] + i % offsets + lane;
+        tile.add(static_cast<std::int32_t>(row), edges.offsets[as_size(row)], edges.offsets[as_size(row) + 1]);
       }
       const TileColumns columns = tile_columns(edges, tile, lanes_of);
       const TileRelations relations = tile_relations(edges, edge_types, tile, columns, options);
-      cost[index(i)] = tile_cost(costs, tile, columns, relations, options);
+      cost[as_size(i)] = tile_cost(costs, tile, columns, relations, options);
     }
   });
   std::array<double, offsets> of_offset{};
   for (std::int64_t i = 0; i < count * offsets; ++i) {
-    const std::int64_t row = samples[index(i / offsets)] + i % offsets;
-    of_offset[index(row % offsets)] += cost[index(i)] / static_cast<double>(count);
+    const std::int64_t row = samples[as_size(i / offsets)] + i % offsets;
+    of_offset[as_size(row % offsets)] += cost[as_size(i)] / static_cast<double>(count);
   }
   const auto best = std::ranges::min_element(of_offset);
   // The other offsets cost about the same as each other.
   auto sorted = of_offset;
   std::ranges::nth_element(sorted, sorted.begin() + offsets / 2);
-  return {static_cast<std::int32_t>(best - of_offset.begin()), sorted[index(offsets / 2)] - *best};
+  return {static_cast<std::int32_t>(best - of_offset.begin()), sorted[as_size(offsets / 2)] - *best};
 }
 
 }  // namespace bough

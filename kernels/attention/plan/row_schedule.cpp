@@ -8,16 +8,16 @@ constexpr std::int64_t row_cost = 4;
 
 void split(std::int32_t row, std::int64_t begin, std::int64_t end, std::int64_t split_edges, RowSchedule& schedule) {
   const std::int32_t first = schedule.num_partials;
-  for (std::int64_t edge = begin; edge < end; edge += split_edges) {
-    schedule.items.push_back({row, row + 1, edge, std::min(end, edge + split_edges), schedule.num_partials++});
-  }
+  split_rows::for_each_split(begin, end, split_edges, [&](std::int64_t first, std::int64_t last) {
+    schedule.items.push_back({row, row + 1, first, last, schedule.num_partials++});
+  });
   schedule.split_rows.push_back({row, first, schedule.num_partials - first});
 }
 
 }  // namespace
 
 std::int64_t RowSchedule::memory_bytes() const {
-  return static_cast<std::int64_t>(items.capacity() * sizeof(RowItem) +
+  return static_cast<std::int64_t>(items.capacity() * sizeof(AttentionRowItem) +
                                    split_rows.capacity() * sizeof(SplitAttentionRow));
 }
 

@@ -10,7 +10,7 @@
 namespace bough {
 
 /// What one task takes at least: some whole rows, or a split of one with very many edges; all of about equal size.
-struct RowItem {
+struct AttentionRowItem {
   std::int32_t row_begin = 0, row_end = 0;
   std::int64_t edge_begin = 0, edge_end = 0;  ///< positions in the compressed view
   std::int32_t partial = -1;                  ///< number of the split's partial result; -1 for whole rows
@@ -29,7 +29,7 @@ struct RowRange {
 /// How to walk over the rows of a graph in parallel. Depends on the edges only, never on the number of threads, so that
 /// results kept per split and merged in order are always the same.
 struct RowSchedule {
-  std::vector<RowItem> items;  ///< in row order
+  std::vector<AttentionRowItem> items;  ///< in row order
   std::vector<SplitAttentionRow> split_rows;
   std::int32_t num_partials = 0;
 

@@ -22,11 +22,11 @@ struct RowSegment {
 
 std::vector<RowSegment> segments_of(const CscView& edges, std::int32_t row) {
   std::vector<RowSegment> segments;
-  const std::int64_t end = edges.offsets[index(row) + 1];
-  for (std::int64_t e = edges.offsets[index(row)]; e < end;) {
-    const std::int32_t block = edges.indices[index(e)] / block_sources;
+  const std::int64_t end = edges.offsets[as_size(row) + 1];
+  for (std::int64_t e = edges.offsets[as_size(row)]; e < end;) {
+    const std::int32_t block = edges.indices[as_size(e)] / block_sources;
     const std::int64_t begin = e;
-    while (e < end && edges.indices[index(e)] / block_sources == block) ++e;
+    while (e < end && edges.indices[as_size(e)] / block_sources == block) ++e;
     segments.push_back({block, row, begin, e});
   }
   return segments;
@@ -35,9 +35,9 @@ std::vector<RowSegment> segments_of(const CscView& edges, std::int32_t row) {
 /// Number of different sources of the tile.
 std::int64_t count_columns(const CscView& edges, const DraftTile& tile, std::int32_t block) {
   std::uint64_t seen = 0;
-  for (std::size_t lane = 0; lane < index(tile.num_lanes); ++lane) {
+  for (std::size_t lane = 0; lane < as_size(tile.num_lanes); ++lane) {
     for (std::int64_t e = tile.edge_begin[lane]; e < tile.edge_end[lane]; ++e) {
-      seen |= std::uint64_t{1} << (edges.indices[index(e)] - block * block_sources);
+      seen |= std::uint64_t{1} << (edges.indices[as_size(e)] - block * block_sources);
     }
   }
   return std::popcount(seen);
@@ -47,7 +47,7 @@ std::int64_t count_columns(const CscView& edges, const DraftTile& tile, std::int
 /// source, so that the rows of a tile overlap. Tiles are about equally full.
 std::vector<DraftTile> tiles_of_block(const CscView& edges, std::span<RowSegment> segments) {
   const auto dense = [](const RowSegment& segment) { return segment.num_edges() * 2 >= block_sources; };
-  const auto first_source = [&](const RowSegment& segment) { return edges.indices[index(segment.begin)]; };
+  const auto first_source = [&](const RowSegment& segment) { return edges.indices[as_size(segment.begin)]; };
   std::ranges::stable_sort(segments, [&](const RowSegment& a, const RowSegment& b) {
     if (dense(a) != dense(b)) return dense(a);
     return !dense(a) && first_source(a) < first_source(b);
@@ -76,8 +76,8 @@ std::vector<DraftTile> draft_segment_tiles(const CscView& edges, const RowFacts&
                                            std::span<const std::uint8_t> tiled, const TileCosts& costs) {
   std::vector<RowSegment> segments;
   for (std::int32_t row = 0; row < edges.num_rows(); ++row) {
-    if (tiled[index(row)] != 0 || edges.degree(row) == 0 || facts.parallel_edges[index(row)] != 0) continue;
-    if (!facts.one_relation.empty() && facts.one_relation[index(row)] == 0) continue;
+    if (tiled[as_size(row)] != 0 || edges.degree(row) == 0 || facts.parallel_edges[as_size(row)] != 0) continue;
+    if (!facts.one_relation.empty() && facts.one_relation[as_size(row)] == 0) continue;
     const std::vector<RowSegment> parts = segments_of(edges, row);
     const auto blocks = static_cast<std::int64_t>(parts.size());
     // A row inside one block cannot be split into something better, however few edges it has.
@@ -86,9 +86,9 @@ std::vector<DraftTile> draft_segment_tiles(const CscView& edges, const RowFacts&
   }
 
   // Rows leave together with tiles that do not pay, which may spoil other tiles; each round drops rows, so it ends.
-  std::vector<std::uint8_t> dropped(index(edges.num_rows()), 0);
+  std::vector<std::uint8_t> dropped(as_size(edges.num_rows()), 0);
   for (;;) {
-    std::erase_if(segments, [&](const RowSegment& segment) { return dropped[index(segment.row)] != 0; });
+    std::erase_if(segments, [&](const RowSegment& segment) { return dropped[as_size(segment.row)] != 0; });
     std::ranges::stable_sort(segments, {}, &RowSegment::block);
     std::vector<DraftTile> tiles;
     bool all_pay = true;
@@ -102,7 +102,7 @@ std::vector<DraftTile> draft_segment_tiles(const CscView& edges, const RowFacts&
         tiles.push_back(tile);
         if (cost <= costs.of_rows(tile.num_lanes, num_edges)) continue;
         all_pay = false;
-        for (std::size_t lane = 0; lane < index(tile.num_lanes); ++lane) dropped[index(tile.rows[lane])] = 1;
+        for (std::size_t lane = 0; lane < as_size(tile.num_lanes); ++lane) dropped[as_size(tile.rows[lane])] = 1;
       }
       begin = end;
     }

@@ -17,11 +17,11 @@ constexpr std::int32_t least_folded_columns = 4;
 std::vector<std::int32_t> relation_matrix(const CscView& edges, std::span<const std::int32_t> edge_types,
                                           const DraftTile& tile, std::span<const std::int32_t> sources) {
   std::vector<std::int32_t> relations(sources.size() * tile_lanes, absent);
-  for (std::size_t lane = 0; lane < index(tile.num_lanes); ++lane) {
+  for (std::size_t lane = 0; lane < as_size(tile.num_lanes); ++lane) {
     std::size_t column = 0;
     for (std::int64_t e = tile.edge_begin[lane]; e < tile.edge_end[lane]; ++e) {
-      while (sources[column] != edges.indices[index(e)]) ++column;
-      relations[column * tile_lanes + lane] = edge_types[index(edges.edge_ids[index(e)])];
+      while (sources[column] != edges.indices[as_size(e)]) ++column;
+      relations[column * tile_lanes + lane] = edge_types[as_size(edges.edge_ids[as_size(e)])];
     }
   }
   return relations;
@@ -45,7 +45,7 @@ std::vector<std::array<std::int32_t, lane_groups>> group_relations(std::int32_t 
                                                                    std::span<const std::int32_t> matrix) {
   std::vector<std::array<std::int32_t, lane_groups>> relations;
   for (std::int32_t c = begin; c < end; ++c) {
-    const auto column = matrix.subspan(index(c) * tile_lanes, tile_lanes);
+    const auto column = matrix.subspan(as_size(c) * tile_lanes, tile_lanes);
     const std::int32_t low = only_relation(column.first(lane_group_size)),
                        high = only_relation(column.last(lane_group_size));
     if (low == several || high == several) return {};
@@ -67,12 +67,12 @@ std::vector<ColumnSpan> cut_columns(std::span<const std::int32_t> sources, std::
   const auto count = static_cast<std::int32_t>(sources.size());
   for (std::int32_t span_begin = 0; span_begin < count;) {
     std::int32_t span_end = span_begin + 1;
-    while (span_end < count && sources[index(span_end)] == sources[index(span_end) - 1] + 1) ++span_end;
+    while (span_end < count && sources[as_size(span_end)] == sources[as_size(span_end) - 1] + 1) ++span_end;
     const std::size_t first_of_span = spans.size();
     for (std::int32_t begin = span_begin; begin < span_end;) {
-      const bool mixed = only[index(begin)] == several;
+      const bool mixed = only[as_size(begin)] == several;
       std::int32_t end = begin + 1;
-      while (end < span_end && (only[index(end)] == several) == mixed) ++end;
+      while (end < span_end && (only[as_size(end)] == several) == mixed) ++end;
       const bool has_neighbour = spans.size() > first_of_span || end < span_end;
       const bool joins = has_neighbour && (mixed || end - begin < least_folded_columns);
       if (joins && spans.size() > first_of_span && spans.back().mixed) {
@@ -101,7 +101,7 @@ std::vector<LaneRun> lane_runs(const TileRelations& tile, std::span<const std::i
       LaneRun run{mixed.lanes + lane, 0, {}};
       std::size_t size = 0;
       for (std::int32_t c = mixed.column_begin; c < mixed.column_end; ++c) {
-        const std::int32_t relation = matrix[index(c) * tile_lanes + index(lane)];
+        const std::int32_t relation = matrix[as_size(c) * tile_lanes + as_size(lane)];
         if (relation == absent && run.relations.empty()) continue;
         if (run.relations.empty()) run.begin = c - mixed.column_begin;
         run.relations.push_back(relation);
@@ -129,10 +129,10 @@ std::int32_t find_part(std::span<const std::int32_t> part, std::span<const std::
 std::int32_t place_run(std::span<const std::int32_t> part, std::vector<std::vector<std::int32_t>>& runs,
                        std::int32_t& run) {
   if (run >= 0) {
-    if (const std::int32_t shift = find_part(part, runs[index(run)]); shift >= 0) return shift;
+    if (const std::int32_t shift = find_part(part, runs[as_size(run)]); shift >= 0) return shift;
   }
   for (run = 0; run < static_cast<std::int32_t>(runs.size()); ++run) {
-    if (const std::int32_t shift = find_part(part, runs[index(run)]); shift >= 0) return shift;
+    if (const std::int32_t shift = find_part(part, runs[as_size(run)]); shift >= 0) return shift;
   }
   runs.emplace_back(part.begin(), part.end());
   std::ranges::replace(runs.back(), absent, 0);
@@ -160,18 +160,18 @@ double tile_cost(const TileCosts& costs, const DraftTile& tile, const TileColumn
 
 TileColumns tile_columns(const CscView& edges, const DraftTile& tile, std::vector<LaneMask>& lanes_of) {
   TileColumns columns;
-  for (std::size_t lane = 0; lane < index(tile.num_lanes); ++lane) {
+  for (std::size_t lane = 0; lane < as_size(tile.num_lanes); ++lane) {
     for (std::int64_t e = tile.edge_begin[lane]; e < tile.edge_end[lane]; ++e) {
-      LaneMask& mask = lanes_of[index(edges.indices[index(e)])];
-      if (mask == 0) columns.sources.push_back(edges.indices[index(e)]);
+      LaneMask& mask = lanes_of[as_size(edges.indices[as_size(e)])];
+      if (mask == 0) columns.sources.push_back(edges.indices[as_size(e)]);
       mask = static_cast<LaneMask>(mask | 1u << lane);
     }
   }
   std::ranges::sort(columns.sources);
   columns.masks.reserve(columns.sources.size());
   for (const std::int32_t source : columns.sources) {
-    columns.masks.push_back(lanes_of[index(source)]);
-    lanes_of[index(source)] = 0;
+    columns.masks.push_back(lanes_of[as_size(source)]);
+    lanes_of[as_size(source)] = 0;
   }
   return columns;
 }
@@ -201,7 +201,7 @@ TileRelations tile_relations(const CscView& edges, std::span<const std::int32_t>
   std::int32_t run = -1;
   for (const LaneRun& part : wanted) {
     const std::int32_t shift = place_run(part.relations, result.runs, run);
-    result.lanes[index(part.lane)] = {run, shift - part.begin};
+    result.lanes[as_size(part.lane)] = {run, shift - part.begin};
   }
   return result;
 }

@@ -29,7 +29,7 @@ class WorkItemPlanner {
         num_dst_(num_dst),
         options_(options),
         plan_(plan),
-        place_(index(num_src), -1) {}
+        place_(as_size(num_src), -1) {}
 
   void run() {
     number_partials();
@@ -44,25 +44,25 @@ class WorkItemPlanner {
  private:
   /// Copies the lanes; rows that are in several tiles get the numbers of their parts, in the order of the tiles.
   void number_partials() {
-    std::vector<std::int32_t> parts(index(num_dst_), 0), next(index(num_dst_), -1);
+    std::vector<std::int32_t> parts(as_size(num_dst_), 0), next(as_size(num_dst_), -1);
     for (const PlannedTile& tile : tiles_) {
-      for (std::size_t lane = 0; lane < index(tile.draft.num_lanes); ++lane) ++parts[index(tile.draft.rows[lane])];
+      for (std::size_t lane = 0; lane < as_size(tile.draft.num_lanes); ++lane) ++parts[as_size(tile.draft.rows[lane])];
     }
     for (std::int32_t row = 0; row < num_dst_; ++row) {
-      if (parts[index(row)] < 2) continue;
-      next[index(row)] = plan_.num_partials;
-      plan_.split_rows.push_back({row, plan_.num_partials, parts[index(row)]});
-      plan_.num_partials += parts[index(row)];
+      if (parts[as_size(row)] < 2) continue;
+      next[as_size(row)] = plan_.num_partials;
+      plan_.split_rows.push_back({row, plan_.num_partials, parts[as_size(row)]});
+      plan_.num_partials += parts[as_size(row)];
     }
     for (const PlannedTile& tile : tiles_) {
       AttentionPlan::Tile& laid = plan_.tiles.emplace_back();
       laid.rows.fill(-1);
       laid.partials.fill(-1);
       laid.num_lanes = tile.draft.num_lanes;
-      for (std::size_t lane = 0; lane < index(tile.draft.num_lanes); ++lane) {
+      for (std::size_t lane = 0; lane < as_size(tile.draft.num_lanes); ++lane) {
         const std::int32_t row = tile.draft.rows[lane];
         laid.rows[lane] = row;
-        if (parts[index(row)] > 1) laid.partials[lane] = next[index(row)]++;
+        if (parts[as_size(row)] > 1) laid.partials[lane] = next[as_size(row)]++;
       }
     }
   }
@@ -77,7 +77,7 @@ class WorkItemPlanner {
       const PlannedTile& tile = tiles_[end];
       std::vector<std::int32_t> fresh;
       for (const std::int32_t source : tile.columns.sources) {
-        if (place_[index(source)] < 0) fresh.push_back(source);
+        if (place_[as_size(source)] < 0) fresh.push_back(source);
       }
       const auto columns = static_cast<std::int64_t>(tile.columns.sources.size());
       capacity = std::clamp(tiles_per_block * columns, capacity, block_capacity);
@@ -87,11 +87,11 @@ class WorkItemPlanner {
       const bool alone_too_wide = tiles_per_block * columns > block_capacity;
       if (end > begin && (lanes >= work_item_lanes || (too_wide && !alone_too_wide) || !options_.stage_blocks)) break;
       lanes += tile.draft.num_lanes;
-      for (const std::int32_t source : fresh) place_[index(source)] = 0;
+      for (const std::int32_t source : fresh) place_[as_size(source)] = 0;
       sources_.insert(sources_.end(), fresh.begin(), fresh.end());
     }
     std::ranges::sort(sources_);
-    for (std::size_t i = 0; i < sources_.size(); ++i) place_[index(sources_[i])] = narrow(i);
+    for (std::size_t i = 0; i < sources_.size(); ++i) place_[as_size(sources_[i])] = narrow(i);
     return end;
   }
 
@@ -113,14 +113,14 @@ class WorkItemPlanner {
       for (std::size_t t = begin; t < end; ++t) {
         const std::vector<std::int32_t>& columns = tiles_[t].columns.sources;
         std::int32_t stop = done[t - begin];
-        while (stop < narrow(columns.size()) && place_[index(columns[index(stop)])] < last) ++stop;
+        while (stop < narrow(columns.size()) && place_[as_size(columns[as_size(stop)])] < last) ++stop;
         add_column_blocks(t, done[t - begin], stop, first);
         done[t - begin] = stop;
       }
       staged.column_block_end = narrow(plan_.column_blocks.size());
       plan_.staged_blocks.push_back(staged);
     }
-    for (const std::int32_t source : sources_) place_[index(source)] = -1;
+    for (const std::int32_t source : sources_) place_[as_size(source)] = -1;
   }
 
   void add_column_blocks(std::size_t t, std::int32_t begin, std::int32_t end, std::int64_t staged_first) {
@@ -152,30 +152,30 @@ class WorkItemPlanner {
     block.paired_end = inside(pairs.paired_end);
     block.fold_begin = inside(pairs.fold_begin);
     for (std::int32_t c = begin; c < end; ++c) {
-      const auto& [low, high] = pairs.columns[index(c)];
+      const auto& [low, high] = pairs.columns[as_size(c)];
       for (const std::int32_t column : {low, high}) {
         plan_.column_rows.push_back(
-            static_cast<std::uint16_t>(place_[index(tile.columns.sources[index(column)])] - staged_first));
+            static_cast<std::uint16_t>(place_[as_size(tile.columns.sources[as_size(column)])] - staged_first));
       }
-      plan_.column_masks.push_back(static_cast<LaneMask>((tile.columns.masks[index(low)] & lane_group_masks[0]) |
-                                                         (tile.columns.masks[index(high)] & lane_group_masks[1])));
+      plan_.column_masks.push_back(static_cast<LaneMask>((tile.columns.masks[as_size(low)] & lane_group_masks[0]) |
+                                                         (tile.columns.masks[as_size(high)] & lane_group_masks[1])));
       if (!plan_.with_relations) continue;
       const bool folded = c >= pairs.fold_begin;
-      plan_.column_relations.push_back(folded ? tile.relations.column_relations[index(low)][0] : -1);
-      plan_.column_relations.push_back(folded ? tile.relations.column_relations[index(high)][1] : -1);
+      plan_.column_relations.push_back(folded ? tile.relations.column_relations[as_size(low)][0] : -1);
+      plan_.column_relations.push_back(folded ? tile.relations.column_relations[as_size(high)][1] : -1);
     }
     for (std::int32_t q = 0; q < quads; ++q) {
-      block.quad_begin[index(q)] = static_cast<std::int64_t>(plan_.quad_columns.size());
+      block.quad_begin[as_size(q)] = static_cast<std::int64_t>(plan_.quad_columns.size());
       const std::uint32_t lanes = 0xFu << (q * quad_lanes);
       for (std::int32_t c = 0; c < block.num_columns; ++c) {
-        if ((plan_.column_masks[index(block.column_begin + c)] & lanes) != 0)
+        if ((plan_.column_masks[as_size(block.column_begin + c)] & lanes) != 0)
           plan_.quad_columns.push_back(static_cast<std::uint16_t>(c));
       }
     }
     block.quad_begin[quads] = static_cast<std::int64_t>(plan_.quad_columns.size());
     block.mixed_begin = narrow(plan_.mixed_columns.size());
     if (!tile.relations.mixed_columns.empty()) {
-      add_mixed_columns(t, std::span(pairs.columns).subspan(index(begin), index(block.fold_begin)));
+      add_mixed_columns(t, std::span(pairs.columns).subspan(as_size(begin), as_size(block.fold_begin)));
     }
     block.mixed_end = narrow(plan_.mixed_columns.size());
     plan_.column_blocks.push_back(block);
@@ -200,10 +200,10 @@ class WorkItemPlanner {
       }
       plan_.mixed_columns.push_back({narrow(begin), narrow(end), narrow(plan_.dictionary_places.size())});
       for (std::int32_t i = 0; i < tile_lanes; ++i) {
-        const std::int32_t column = columns[begin][index(i / lane_group_size)];
-        const TileRelations::MixedColumns& mixed = relations.mixed_columns[index(mixed_of(column))];
-        const TileRelations::Lane& lane = relations.lanes[index(mixed.lanes + i)];
-        const std::int32_t run = lane.run < 0 ? 0 : run_places_[t - first_tile_][index(lane.run)];
+        const std::int32_t column = columns[begin][as_size(i / lane_group_size)];
+        const TileRelations::MixedColumns& mixed = relations.mixed_columns[as_size(mixed_of(column))];
+        const TileRelations::Lane& lane = relations.lanes[as_size(mixed.lanes + i)];
+        const std::int32_t run = lane.run < 0 ? 0 : run_places_[t - first_tile_][as_size(lane.run)];
         plan_.dictionary_places.push_back(
             std::clamp(run + lane.shift + column - mixed.column_begin, -AttentionPlan::most_mixed_columns, length));
       }
@@ -257,23 +257,23 @@ class WorkItemPlanner {
   /// Decides where each partition adds its gradients. False if that takes too many partial buffers.
   bool number_buffers() {
     // Number of partitions that have each source; where there are several, each of them gets a partial buffer.
-    std::vector<std::int32_t> last_partition(index(num_src_), -1), users(index(num_src_), 0);
+    std::vector<std::int32_t> last_partition(as_size(num_src_), -1), users(as_size(num_src_), 0);
     const auto for_staged_sources = [&](const auto& visit) {
       for (std::size_t s = 0; s < plan_.partitions.size(); ++s) {
         for (std::int32_t r = plan_.partitions[s].work_item_begin; r < plan_.partitions[s].work_item_end; ++r) {
-          for (std::int32_t w = plan_.work_items[index(r)].staged_begin; w < plan_.work_items[index(r)].staged_end;
+          for (std::int32_t w = plan_.work_items[as_size(r)].staged_begin; w < plan_.work_items[as_size(r)].staged_end;
                ++w) {
-            const AttentionPlan::StagedBlock& staged = plan_.staged_blocks[index(w)];
+            const AttentionPlan::StagedBlock& staged = plan_.staged_blocks[as_size(w)];
             for (std::int64_t i = staged.source_begin; i < staged.source_begin + staged.num_sources; ++i) {
-              visit(narrow(s), i, plan_.staged_sources[index(i)]);
+              visit(narrow(s), i, plan_.staged_sources[as_size(i)]);
             }
           }
         }
       }
     };
     for_staged_sources([&](std::int32_t partition, std::int64_t, std::int32_t source) {
-      users[index(source)] += last_partition[index(source)] != partition;
-      last_partition[index(source)] = partition;
+      users[as_size(source)] += last_partition[as_size(source)] != partition;
+      last_partition[as_size(source)] = partition;
     });
     std::int64_t buffers = 0;
     for (const std::int32_t count : users) buffers += count > 1 ? count : 0;
@@ -282,23 +282,23 @@ class WorkItemPlanner {
     plan_.num_partial_buffers = 0;
     plan_.shared_sources.clear();
     plan_.untouched_sources.clear();
-    std::vector<std::int32_t> buffer(index(num_src_), -1);
+    std::vector<std::int32_t> buffer(as_size(num_src_), -1);
     for (std::int32_t source = 0; source < num_src_; ++source) {
-      const std::int32_t count = users[index(source)];
+      const std::int32_t count = users[as_size(source)];
       if (count == 0) plan_.untouched_sources.push_back(source);
       if (count < 2) continue;
       plan_.shared_sources.push_back({source, plan_.num_partial_buffers, plan_.num_partial_buffers + count});
       // Advanced when a partition meets the source for the first time.
-      buffer[index(source)] = plan_.num_partial_buffers - 1;
+      buffer[as_size(source)] = plan_.num_partial_buffers - 1;
       plan_.num_partial_buffers += count;
     }
     std::ranges::fill(last_partition, -1);
     plan_.scatter_adds.resize(plan_.staged_sources.size());
     for_staged_sources([&](std::int32_t partition, std::int64_t i, std::int32_t source) {
-      const bool first = last_partition[index(source)] != partition, shared = users[index(source)] > 1;
-      last_partition[index(source)] = partition;
-      if (first && shared) ++buffer[index(source)];
-      plan_.scatter_adds[index(i)] = {shared ? buffer[index(source)] : source, shared, first};
+      const bool first = last_partition[as_size(source)] != partition, shared = users[as_size(source)] > 1;
+      last_partition[as_size(source)] = partition;
+      if (first && shared) ++buffer[as_size(source)];
+      plan_.scatter_adds[as_size(i)] = {shared ? buffer[as_size(source)] : source, shared, first};
     });
     return true;
   }

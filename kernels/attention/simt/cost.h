@@ -126,7 +126,7 @@ constexpr double tile_relation_sectors(const TileCounts& counts, double key, dou
          static_cast<double>(counts.listed_relations) * times * (key + 0.5);
 }
 
-/// A tile reads its queries once, and the key and value of each column. All 16 lanes of a column are computed, whether
+/// A tile reads its queries once, and the key and value of each column. All lanes of a column are computed, whether
 /// they have an edge or not. Full steps of 32 columns; the last of a tile may touch a few sectors more.
 constexpr AttentionCost tile_forward_cost(const TileCounts& counts, const AttentionSize& size) {
   const auto [key, value] = StoredSectors(size);
@@ -135,7 +135,7 @@ constexpr AttentionCost tile_forward_cost(const TileCounts& counts, const Attent
   const double relations = size.relation_keys ? tile_relation_sectors(counts, key, 1) : 0;
   return {.load_sectors = heads * (tile_plan_sectors(counts) + lanes * key + columns * (key + value) + relations),
           .store_sectors = heads * lanes * (value + 1),
-          .operations = heads * 16 *
+          .operations = heads * tile_lanes *
                         (columns * 2 * features +
                          2 * static_cast<double>(counts.listed_relations) * static_cast<double>(size.width)),
           .least_bytes = 32 * heads * lanes * (2 * key + 2 * value) + 16 * columns};
@@ -154,7 +154,7 @@ constexpr AttentionCost tile_backward_cost(const TileCounts& counts, const Atten
   return {.load_sectors =
               heads * (tile_plan_sectors(counts) + lanes * (key + value + 2) + columns * (key + value) + relations),
           .store_sectors = written,
-          .operations = heads * 16 * (columns * (6 * width + 4 * value_width) + listed * 6 * width),
+          .operations = heads * tile_lanes * (columns * (6 * width + 4 * value_width) + listed * 6 * width),
           .least_bytes = 32 * heads * lanes * (3 * key + 3 * value) + 32 * written + 16 * columns};
 }
 

@@ -131,7 +131,7 @@ TEST(Causal, RestrictsStagesToo) {
   const AttentionGraph graph = test::build({{"kind", "causal"}, {"of", {{"kind", "star"}}}}, 3, true);
   ASSERT_EQ(graph.stages.size(), 2u);
   EXPECT_EQ(test::sources_of(graph.stages[0], 0), (Nodes{0, 4}));           // itself and its input
-  EXPECT_EQ(test::sources_of(graph.stages[0], 2), (Nodes{0, 1, 2, 3, 6}));  // the last may hear the relay
+  EXPECT_EQ(test::sources_of(graph.stages[0], 2), (Nodes{0, 1, 2, 3, 6}));  // the last may depend on the relay
 }
 
 TEST(Remap, RenamesAndMergesRelations) {

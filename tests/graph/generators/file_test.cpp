@@ -52,7 +52,7 @@ TEST_F(FileGenerator, ACausalGraphWithSpansCanBeSavedAndUsedAgain) {
 }
 
 TEST_F(FileGenerator, ALeakThroughOtherNodesIsFound) {
-  // Token 0 hears of token 2 through nodes 3 and 4.
+  // Token 2 reaches token 0 through nodes 3 and 4.
   const std::string leak = written("2 3\n3 4\n4 0\n0 0\n1 1\n2 2\n");
   EXPECT_THAT(error_of({{"kind", "file"}, {"path", leak}, {"tokens", 3}}, 3, true), HasSubstr("cannot attend to"));
 }

@@ -36,7 +36,7 @@ std::vector<std::function<Graph()>> graph_makers() {
         return pattern("sparse_fixed", {{"stride", 16}, {"c", 2}}, 200, true);
       },
       [] { return pattern("full", {}, 1100, true); },
-      [] { return zoo::hub(3000, true); },
+      [] { return zoo::split_row(3000, true); },
       [] { return zoo::random_graph(200, 2000, 1); },
   };
 }
@@ -109,7 +109,8 @@ TEST(AttentionPlanOptions, StageEveryTileAloneWithoutSharedBlocks) {
 }
 
 TEST(AttentionPlanOptions, SplitNoRowOfTheRowKernelWhenAskedNotTo) {
-  const AttentionPlan plan = make_attention_plan(zoo::hub(20000, true), false, {.tiles = false, .split_rows = false});
+  const AttentionPlan plan =
+      make_attention_plan(zoo::split_row(20000, true), false, {.tiles = false, .split_rows = false});
   EXPECT_TRUE(plan.rows.split_rows.empty());
 }
 

@@ -99,7 +99,7 @@ TEST(AttentionPlan, HasEveryEdgeOnceInATileOrInARow) {
       if (relations && graph.edge_types().empty()) continue;
       const AttentionPlan plan = make_attention_plan(graph, relations);
       std::set<std::int32_t> in_rows;
-      for (const RowItem& item : plan.rows.items) {
+      for (const AttentionRowItem& item : plan.rows.items) {
         for (std::int32_t row = item.row_begin; row < item.row_end; ++row) in_rows.insert(row);
       }
       std::vector<std::pair<std::int32_t, std::int32_t>> expected, actual;
@@ -245,7 +245,7 @@ TEST(AttentionPlan, LeavesRandomGraphsToTheRows) {
 }
 
 TEST(AttentionPlan, SplitsRowsOfAnySize) {
-  const AttentionPlan plan = make_attention_plan(zoo::hub(20000, true), false);
+  const AttentionPlan plan = make_attention_plan(zoo::split_row(20000, true), false);
   EXPECT_GE(plan.split_rows.size() + plan.rows.split_rows.size(), 1u);
 }
 

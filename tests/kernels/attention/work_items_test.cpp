@@ -152,14 +152,14 @@ TEST(WorkItems, CoverAllTilesAndStageEverySourceOnceAscending) {
   }
 }
 
-TEST(RowSchedule, CollectsSmallRowsAndSplitsLongOnes) {
+TEST(RowSchedule, CollectsSmallRowsAndSplitsOthers) {
   const std::vector<std::int64_t> offsets{0, 3, 5003, 5003, 5005};
   const std::vector<std::int32_t> indices(5005, 0);
   const RowSchedule schedule =
       make_row_schedule(CompressedView{offsets, indices, {}}, {.item_edges = 1024, .split_edges = 2048});
   ASSERT_EQ(schedule.items.size(), 5u);
-  const auto is = [](const RowItem& item, std::int32_t row_begin, std::int32_t row_end, std::int64_t edge_begin,
-                     std::int64_t edge_end, std::int32_t partial) {
+  const auto is = [](const AttentionRowItem& item, std::int32_t row_begin, std::int32_t row_end,
+                     std::int64_t edge_begin, std::int64_t edge_end, std::int32_t partial) {
     EXPECT_EQ(item.row_begin, row_begin);
     EXPECT_EQ(item.row_end, row_end);
     EXPECT_EQ(item.edge_begin, edge_begin);
@@ -191,7 +191,7 @@ TEST(RowSchedule, HasEveryEdgeOnce) {
   for (const Graph& graph : test::planned_graphs()) {
     const RowSchedule schedule = make_row_schedule(graph.csc(), {.item_edges = 20, .split_edges = 7});
     std::int64_t edge = 0;
-    for (const RowItem& item : schedule.items) {
+    for (const AttentionRowItem& item : schedule.items) {
       EXPECT_EQ(item.edge_begin, edge);
       edge = item.edge_end;
     }

@@ -107,40 +107,41 @@ class LaneSums {
     value_[used_] = value;
     arg_[used_] = arg_index;
     edge_[used_] = static_cast<std::int32_t>(edge.number[static_cast<int>(End::edge)]);
-    if (++used_ == slots) flush();
+    if (++used_ == capacity) scatter_reduce();
   }
 
-  void flush() {
-    alignas(64) T totals[slots];
+  /// Adds up the lanes of the messages held so far and takes each sum into its result.
+  void scatter_reduce() {
+    alignas(64) T totals[capacity];
     fold<lanes>(partial_, totals);
-    for (int slot = 0; slot < used_; ++slot) {
+    for (int i = 0; i < used_; ++i) {
       std::int32_t unused = 0;
-      take<KeepArg>(reduce_, *value_[slot], KeepArg ? *arg_[slot] : unused, totals[slot], edge_[slot]);
+      take<KeepArg>(reduce_, *value_[i], KeepArg ? *arg_[i] : unused, totals[i], edge_[i]);
     }
     used_ = 0;
   }
 
  private:
   static constexpr int lanes = 64 / static_cast<int>(sizeof(T));
-  static constexpr int slots = 8;
+  static constexpr int capacity = 8;  ///< messages that are held
 
-  /// Adds neighbours until one value for each slot is left.
+  /// Adds neighbours until one value for each message is left.
   template <int Width>
   static void fold(const T* values, T* totals) {
     if constexpr (Width == 2) {
-      for (int i = 0; i < slots; ++i) totals[i] = values[2 * i] + values[2 * i + 1];
+      for (int i = 0; i < capacity; ++i) totals[i] = values[2 * i] + values[2 * i + 1];
     } else {
-      alignas(64) T halves[slots * Width / 2];
-      for (int i = 0; i < slots * Width / 2; ++i) halves[i] = values[2 * i] + values[2 * i + 1];
-      fold<Width / 2>(halves, totals);
+      alignas(64) T pair_sums[capacity * Width / 2];
+      for (int i = 0; i < capacity * Width / 2; ++i) pair_sums[i] = values[2 * i] + values[2 * i + 1];
+      fold<Width / 2>(pair_sums, totals);
     }
   }
 
   const Reduce& reduce_;
-  alignas(64) T partial_[slots * lanes] = {};
-  std::array<T*, slots> value_{};
-  std::array<std::int32_t*, slots> arg_{};
-  std::array<std::int32_t, slots> edge_{};
+  alignas(64) T partial_[capacity * lanes] = {};
+  std::array<T*, capacity> value_{};
+  std::array<std::int32_t*, capacity> arg_{};
+  std::array<std::int32_t, capacity> edge_{};
   int used_ = 0;
 };
 
@@ -186,7 +187,7 @@ struct EdgeKernel {
     }
   }
 
-  /// The same for one edge whose messages are sums over the inner axis; they arrive when `sums` is flushed.
+  /// The same for one edge whose messages are sums over the inner axis; they arrive with sums.scatter_reduce().
   template <bool KeepArg, typename Reduce>
   void take_sums(LaneSums<T, Reduce, KeepArg>& sums, const EdgeRows& edge, const FeatureBlock& block,
                  ResultRow<T> target) const {

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Compiles one piece of plain code for several instruction sets and runs the best one the machine has.
+/// Compiles the same plain code for several instruction sets and runs the best one the machine has.
 ///
 /// Loops over functors must compile inside user code, where there is no SIMD library. They are written so that the
 /// compiler vectorises them; this header is the only place that knows for what.

@@ -132,7 +132,7 @@ class RowReduction {
         prefetch(row, position + edges_ahead, end);
         kernel_.template take_sums<KeepArg>(sums, adjacency_.at(row, position), block, target);
       }
-      sums.flush();
+      sums.scatter_reduce();
     } else {
       for (; position + static_cast<std::int64_t>(edges_at_once) <= end; position += edges_at_once) {
         const std::array<EdgeRows, edges_at_once> edges{adjacency_.at(row, position), adjacency_.at(row, position + 1),
@@ -214,7 +214,7 @@ void map_edges(const EdgeList& edges, const Kernel& kernel, T* results, std::int
         kernel.template take_edges<false>(reduce, std::array{edge}, block, row);
       }
     }
-    if constexpr (Kernel::sums_inner) sums.flush();
+    if constexpr (Kernel::sums_inner) sums.scatter_reduce();
   };
   const std::int64_t features = (block.outer_end - block.outer_begin) * (block.inner_end - block.inner_begin);
   parallel_chunks(edges.edges, rows_per_chunk(features + 8, 1 << 16), [&](std::int64_t begin, std::int64_t end) {

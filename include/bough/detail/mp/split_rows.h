@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 /// Split rows: rows with so many edges that one thread, or one warp, would still work on them after all others are
@@ -18,5 +19,11 @@ inline constexpr std::int64_t reduction_edges = 1024;
 inline constexpr std::int64_t attention_edges = 2048;
 /// Everything on a GPU: enough splits for many warps, few enough edges to keep the tail of a launch short.
 inline constexpr std::int64_t gpu_edges = 256;
+
+/// Calls f(begin, end) for each split of the row with the edges begin .. end-1, in their order.
+template <typename F>
+void for_each_split(std::int64_t begin, std::int64_t end, std::int64_t split_edges, const F& f) {
+  for (std::int64_t first = begin; first < end; first += split_edges) f(first, std::min(end, first + split_edges));
+}
 
 }  // namespace bough::split_rows

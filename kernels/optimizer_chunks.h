@@ -4,10 +4,10 @@
 
 namespace bough {
 
-/// A piece of one parameter: where to read and write. Pieces are independent and small, so a list of them over all
+/// A chunk of one parameter: where to read and write. Chunks are independent and small, so a list of them over all
 /// parameters balances a model of a few huge and many tiny tensors.
 template <typename T>
-struct AdamPiece {
+struct AdamChunk {
   T* parameter;
   const T* gradient;
   T* first_moment;
@@ -15,14 +15,14 @@ struct AdamPiece {
   std::int64_t count;
 };
 template <typename T>
-struct SgdPiece {
+struct SgdChunk {
   T* parameter;
   const T* gradient;
   T* velocity;  ///< null without momentum
   std::int64_t count;
 };
 template <typename T>
-struct Piece {
+struct TensorChunk {
   T* data;
   std::int64_t count;
 };
