@@ -18,6 +18,7 @@ using nlohmann::json;
 using nlohmann::ordered_json;
 
 constexpr const char* state_note = "bough:run";
+constexpr const char* step_note = "step";
 
 /// What metrics of the validation data begin with.
 const std::string valid_prefix = "valid_";
@@ -31,6 +32,14 @@ std::map<std::string, double> scalars_named(const std::string& group, const json
     scalars[group + "/" + name.substr(prefix.size())] = value.get<double>();
   }
   return scalars;
+}
+
+/// The step of parameters that were saved as the best; nothing if there are none. Files without a note do not tell.
+std::optional<std::int64_t> step_of_best(const std::string& path) {
+  if (!std::filesystem::exists(path)) return {};
+  const auto metadata = nn::load_tensors(path).metadata;
+  const auto note = metadata.find(step_note);
+  return note == metadata.end() ? std::nullopt : std::optional(std::stoll(note->second));
 }
 
 template <typename Start>
@@ -126,7 +135,12 @@ std::string TrainingLoop::path_of(const char* file) const {
 
 void TrainingLoop::run() {
   const bool resumed = request_.resume && std::filesystem::exists(path_of(checkpoint_file));
-  if (resumed) restore();
+  if (resumed) {
+    restore();
+  } else {
+    // What an earlier run has left here.
+    for (const char* file : {best_file, previous_best_file}) std::filesystem::remove(path_of(file));
+  }
   note_machine();
   open_log(resumed);
   if (request_.tensorboard) open_tensorboard(resumed);
@@ -194,6 +208,7 @@ void TrainingLoop::finish() {
   outcome_.metrics = outcome_.last_metrics;
   outcome_.best_step = best;
   if (best != last) {
+    require_best(best);
     json metrics = metrics_at(best);
     metrics.update(trainer_.evaluate_saved(path_of(best_file), tasks::Split::test));
     outcome_.metrics = finite(std::move(metrics), best);
@@ -289,7 +304,7 @@ void TrainingLoop::note_step() {
   outcome_.curve.push_back(std::move(point));
 }
 
-/// Metrics on the validation data; what is better than all before goes to best.safetensors.
+/// Metrics on the validation data; what is better than all before is saved as the best.
 json TrainingLoop::evaluate() {
   const auto start = Clock::now();
   const std::int64_t step = outcome_.steps_done;
@@ -300,7 +315,7 @@ json TrainingLoop::evaluate() {
   metrics = finite(std::move(metrics), step);
   metric_ = plain.at(request_.metric.name);
   if (early_stopping_.add(step, plain.at(selection().name))) {
-    trainer_.save_evaluated(path_of(best_file), notes_with("step", std::to_string(step)));
+    save_best(step);
   }
   evaluation_seconds_ += seconds_since(start);
   return metrics;
@@ -326,7 +341,44 @@ void TrainingLoop::save() {
                       {"loss_count", loss_count_},
                       {"early_stopping", early_stopping_.state()}};
   trainer_.save(path_of(checkpoint_file), notes_with(state_note, state.dump()));
+  std::filesystem::remove(path_of(previous_best_file));
   last_save_ = Clock::now();
+}
+
+/// Those that the checkpoint names stay beside the new ones: a run that is killed before the next checkpoint goes on
+/// from where they were the best.
+void TrainingLoop::save_best(std::int64_t step) {
+  const std::string best = path_of(best_file), previous = path_of(previous_best_file);
+  if (std::filesystem::exists(best) && !std::filesystem::exists(previous)) std::filesystem::rename(best, previous);
+  trainer_.save_evaluated(best, notes_with(step_note, std::to_string(step)));
+}
+
+void TrainingLoop::restore_best() {
+  const std::optional<std::int64_t> wanted = early_stopping_.best_step();
+  const std::string best = path_of(best_file), previous = path_of(previous_best_file);
+  if (wanted && step_of_best(best) != wanted && step_of_best(previous) == wanted) {
+    std::filesystem::rename(previous, best);
+  }
+  std::filesystem::remove(previous);
+  if (!wanted) return;
+  // Earlier versions kept only the newest: those of a step that will be taken and evaluated again come back.
+  const std::optional<std::int64_t> found = step_of_best(best);
+  const bool comes_back = found && *found > outcome_.steps_done && *found <= options_.steps && evaluation_due(*found);
+  if (!comes_back) require_best(*wanted);
+}
+
+void TrainingLoop::require_best(std::int64_t step) const {
+  const std::string best = path_of(best_file);
+  if (!std::filesystem::exists(best)) {
+    throw IoError("resume", fmt::format("there is no '{}', the parameters of step {}, which were the best so far; "
+                                        "start the run anew",
+                                        best, step));
+  }
+  const std::optional<std::int64_t> found = step_of_best(best);
+  if (!found || *found == step) return;
+  throw IoError("resume", fmt::format("'{}' has the parameters of step {}, while those of step {} were the best so "
+                                      "far; start the run anew",
+                                      best, *found, step));
 }
 
 void TrainingLoop::restore() {
@@ -354,11 +406,7 @@ void TrainingLoop::restore() {
   }
   request_.check_saved_run(parse_json(config->second, "checkpoint"), outcome_.steps_done);
   request_.check_saved_notes(notes);
-  if (early_stopping_.best_step() && !std::filesystem::exists(path_of(best_file))) {
-    throw IoError("resume", fmt::format("there is no '{}', the parameters of step {}, which were the best so far; "
-                                        "start the run anew",
-                                        path_of(best_file), *early_stopping_.best_step()));
-  }
+  restore_best();
   if (!outcome_.curve.empty()) last_loss_ = outcome_.curve.back().loss;
 }
 
