@@ -272,6 +272,7 @@ void Sweep::note_start(const RunPlan& plan) {
     resumed.error.clear();
     resumed.metrics = resumed.last_metrics = json::object();
     resumed.best_step.reset();
+    resumed.remark.clear();
     return put(std::move(resumed));
   }
   put({.name = plan.run->name,

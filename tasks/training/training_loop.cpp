@@ -47,13 +47,27 @@ double seconds_since(Start start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-/// A model whose weights have overflowed can still have had a finite loss in its last step.
-json finite(json metrics, std::int64_t step) {
+/// Which metric of the parameters after a step is not finite, in words; empty if all are. A model whose weights have
+/// overflowed can still have had a finite loss in its last step.
+std::string what_is_not_finite(const json& metrics, std::int64_t step) {
   for (const auto& [name, value] : metrics.items()) {
     if (value.is_number() && !std::isfinite(value.get<double>())) {
-      throw Error("train", fmt::format("{} after step {} is {}; a lower learning rate may help", name, step,
-                                       value.get<double>()));
+      return fmt::format("{} after step {} is {}; a lower learning rate may help", name, step, value.get<double>());
     }
+  }
+  return "";
+}
+
+json finite(json metrics, std::int64_t step) {
+  const std::string reason = what_is_not_finite(metrics, step);
+  if (!reason.empty()) throw Error("train", reason);
+  return metrics;
+}
+
+/// With null in the place of numbers that are not finite.
+json without_infinite(json metrics) {
+  for (json& value : metrics) {
+    if (value.is_number() && !std::isfinite(value.get<double>())) value = nullptr;
   }
   return metrics;
 }
@@ -204,14 +218,16 @@ void TrainingLoop::finish() {
   const std::int64_t last = outcome_.steps_done, best = early_stopping_.best_step().value_or(last);
   json last_metrics = metrics_at(last);
   last_metrics.update(trainer_.evaluate(tasks::Split::test));
-  outcome_.last_metrics = finite(std::move(last_metrics), last);
-  outcome_.metrics = outcome_.last_metrics;
   outcome_.best_step = best;
-  if (best != last) {
+  if (best == last) {
+    outcome_.metrics = outcome_.last_metrics = finite(std::move(last_metrics), last);
+  } else {
     require_best(best);
     json metrics = metrics_at(best);
     metrics.update(trainer_.evaluate_saved(path_of(best_file), tasks::Split::test));
     outcome_.metrics = finite(std::move(metrics), best);
+    outcome_.remark = what_is_not_finite(last_metrics, last);
+    outcome_.last_metrics = without_infinite(std::move(last_metrics));
   }
   outcome_.finished = true;
   save();
@@ -251,19 +267,24 @@ void TrainingLoop::open_log(bool resumed) {
   }
 }
 
-/// A run that was begun without event files gets those of its steps so far.
+/// Steps that were taken without event files come from the curve. The last one is written again, so that what an end
+/// there has told of the test data goes.
 void TrainingLoop::open_tensorboard(bool resumed) {
   const std::string folder = path_of(tensorboard_folder);
   const bool goes_on = resumed && TensorboardWriter::has_events(folder);
-  events_.emplace(goes_on ? TensorboardWriter::resume(folder, outcome_.steps_done) : TensorboardWriter::start(folder));
-  if (goes_on) return;
-  // Lines that are indented by four spaces are shown as they are.
-  std::string text = "    " + request_.config.dump(2);
-  for (std::size_t at = text.find('\n'); at != std::string::npos; at = text.find('\n', at + 1))
-    text.insert(at + 1, "    ");
-  events_->add_text("configuration", text);
-  events_->add_hyperparameters(request_.config);
-  for (const CurvePoint& point : outcome_.curve) events_->add_scalars(point.step, scalars_of(point));
+  events_.emplace(goes_on ? TensorboardWriter::resume(folder, std::max<std::int64_t>(0, outcome_.steps_done - 1))
+                          : TensorboardWriter::start(folder));
+  if (!goes_on) {
+    // Lines that are indented by four spaces are shown as they are.
+    std::string text = "    " + request_.config.dump(2);
+    for (std::size_t at = text.find('\n'); at != std::string::npos; at = text.find('\n', at + 1))
+      text.insert(at + 1, "    ");
+    events_->add_text("configuration", text);
+    events_->add_hyperparameters(request_.config);
+  }
+  for (const CurvePoint& point : outcome_.curve) {
+    if (point.step > events_->last_step()) events_->add_scalars(point.step, scalars_of(point));
+  }
 }
 
 std::map<std::string, double> TrainingLoop::scalars_of(const CurvePoint& point) const {

@@ -49,6 +49,7 @@ struct TrainingOutcome {
   nlohmann::json metrics = nlohmann::json::object();
   nlohmann::json last_metrics = nlohmann::json::object();
   std::optional<std::int64_t> best_step = {};
+  std::string remark = {};  ///< which of last_metrics is not finite, and null; empty if all are
   std::vector<CurvePoint> curve = {};
   double train_seconds = 0;  ///< without evaluation
   double tokens_per_second = 0;
@@ -99,7 +100,7 @@ class TrainingLoop {
   /// The run must outlive the loop.
   TrainingLoop(tasks::TrainingRun& run, LoopRequest request);
 
-  /// Error for a loss or metric that is not finite; IoError for a
+  /// Error for a loss or metric that is not finite, but for the test of parameters that are not the best; IoError for a
   /// full disk or a damaged checkpoint.
   void run();
   /// Also after run() has thrown: what was done until then.

@@ -156,6 +156,39 @@ TEST(TrainingLoop, TestsTheBestParametersByValidationAndTheLastOnesBesideThem) {
   EXPECT_EQ(last_is_best.evaluated.size(), 5u) << "tested once";
 }
 
+/// Scores on the test data, of the last parameters and then of the best ones.
+class OverflowingRun : public LineRun {
+ public:
+  OverflowingRun(std::vector<double> valid_scores, std::vector<double> test_scores)
+      : LineRun(std::move(valid_scores)), test_scores_(std::move(test_scores)) {}
+
+  json evaluate(tasks::Split split) override {
+    if (split == tasks::Split::valid) return LineRun::evaluate(split);
+    return {{"score", test_scores_.at(next_test_++)}};
+  }
+
+ private:
+  std::vector<double> test_scores_;
+  std::size_t next_test_ = 0;
+};
+
+TEST(TrainingLoop, ReportsTheBestParametersWhereTheLastOnesHaveNoFiniteTestScore) {
+  const test::TemporaryFolder folder;
+  const json settings = {{"steps", 8}, {"evaluate_every", 2}};
+  OverflowingRun last({5, 2, 3, 4}, {HUGE_VAL, 0.5});
+  const TrainingOutcome outcome = train(last, settings, folder.file("last"));
+  EXPECT_TRUE(outcome.finished);
+  EXPECT_EQ(outcome.best_step, 4);
+  EXPECT_EQ(outcome.metrics["score"], 0.5);
+  EXPECT_TRUE(outcome.last_metrics["score"].is_null());
+  EXPECT_EQ(outcome.last_metrics["valid_score"], 4);
+  EXPECT_THAT(outcome.remark, HasSubstr("score after step 8 is inf"));
+
+  OverflowingRun best({5, 2, 3, 4}, {0.5, std::nan("")}), both({5, 4, 3, 2}, {HUGE_VAL});
+  EXPECT_THROW(train(best, settings, folder.file("best")), Error);
+  EXPECT_THROW(train(both, settings, folder.file("both")), Error);
+}
+
 TEST(TrainingLoop, AveragesTheParametersAtTheLastEvaluationsAndTrainsAsWithoutIt) {
   const test::TemporaryFolder folder;
   json settings = {{"steps", 8}, {"evaluate_every", 2}, {"learning_rate", 0.1}, {"warmup", 0}};

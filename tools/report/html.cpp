@@ -172,6 +172,9 @@ std::string machine_rows(const nlohmann::json& machine, const std::string& prefi
 std::string unfinished_of(const Summary& summary) {
   std::string text;
   for (const runner::RunResult& run : summary.results.runs) {
+    if (!run.remark.empty()) {
+      text += fmt::format("<p><strong>{}</strong>: {}.</p>\n", escape_xml(run.name), escape_xml(run.remark));
+    }
     if (run.status == runner::RunStatus::done) continue;
     text +=
         fmt::format("<p><strong>{}</strong> {}</p>\n", escape_xml(run.name),
