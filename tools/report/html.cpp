@@ -122,7 +122,7 @@ std::string test_cells(const Finding& finding, bool has_bootstrap) {
   const TTest& t_test = test.t_test;
   std::string text =
       fmt::format("<td class=\"name\">{}<small>{}</small></td>", describe_difference(t_test, t_test.difference),
-                  describe_interval(t_test, t_test.interval));
+                  test.permuted ? "–" : describe_interval(t_test, t_test.interval));
   if (has_bootstrap) text += cell(test.bootstrap ? describe_interval(t_test, *test.bootstrap) : "–");
   return text + cell(describe_p(t_test.p)) + cell(describe_p(test.corrected_p));
 }
