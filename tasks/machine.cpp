@@ -2,16 +2,19 @@
 
 #include <fmt/format.h>
 #include <oneapi/tbb/version.h>
+#include <unicode/uversion.h>
 #include <unistd.h>
 #include <zlib.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "bough/core/parallel.h"
 #include "bough/core/version.h"
@@ -58,12 +61,25 @@ double ticks_of_tree(pid_t process) {
 }  // namespace
 
 nlohmann::json library_versions() {
-  return {{"oneTBB", TBB_runtime_version()},
-          {"Highway", BOUGH_HIGHWAY_VERSION},
-          {"fmt", fmt::format("{}.{}.{}", FMT_VERSION / 10000, FMT_VERSION / 100 % 100, FMT_VERSION % 100)},
-          {"nlohmann-json", fmt::format("{}.{}.{}", NLOHMANN_JSON_VERSION_MAJOR, NLOHMANN_JSON_VERSION_MINOR,
-                                        NLOHMANN_JSON_VERSION_PATCH)},
-          {"zlib", zlibVersion()}};
+  UVersionInfo icu{};
+  u_getVersion(icu);
+  std::array<char, U_MAX_VERSION_STRING_LENGTH> icu_text{};
+  u_versionToString(icu, icu_text.data());
+  nlohmann::json versions = {
+      {"oneTBB", TBB_runtime_version()},
+      {"Highway", BOUGH_HIGHWAY_VERSION},
+      {"fmt", fmt::format("{}.{}.{}", FMT_VERSION / 10000, FMT_VERSION / 100 % 100, FMT_VERSION % 100)},
+      {"nlohmann-json",
+       fmt::format("{}.{}.{}", NLOHMANN_JSON_VERSION_MAJOR, NLOHMANN_JSON_VERSION_MINOR, NLOHMANN_JSON_VERSION_PATCH)},
+      {"ICU", icu_text.data()},
+      {"zlib", zlibVersion()}};
+  // Of what a build may lack, the versions that it was built with; empty where it was built without.
+  for (const auto& [name, version] : {std::pair("SentencePiece", std::string_view(BOUGH_SENTENCEPIECE_VERSION)),
+                                      std::pair("CUDA", std::string_view(BOUGH_CUDA_VERSION)),
+                                      std::pair("cuBLAS", std::string_view(BOUGH_CUBLAS_VERSION))}) {
+    if (!version.empty()) versions[name] = version;
+  }
+  return versions;
 }
 
 nlohmann::json describe_host() {

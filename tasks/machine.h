@@ -16,7 +16,7 @@ namespace bough {
 extern const std::string_view build_commit;
 
 /// Name and version of the libraries that bough uses, those that are loaded where they are shared:
-/// {"oneTBB": "2021.8.0", ...}.
+/// {"oneTBB": "2021.8.0", ...}. SentencePiece, CUDA and cuBLAS are there in builds that have them.
 nlohmann::json library_versions();
 
 /// Processor, cores, threads, version and commit of bough, compiler and libraries: where the figures of a run come

@@ -80,6 +80,7 @@ ordered_json to_json(const RunResult& result) {
                         {"seed", result.config.value("train", json::object()).value("seed", json())},
                         {"status", to_string(result.status)}};
   if (!result.error.empty()) entry["error"] = result.error;
+  if (!result.remark.empty()) entry["remark"] = result.remark;
   if (!result.plugins.empty()) entry["plugins"] = result.plugins;
   entry.update({{"attention_degree", result.facts.attention_degree},
                 {"num_edges", result.facts.num_edges},
@@ -131,6 +132,7 @@ RunResult run_result_from(const json& entry) {
                      .best_step = {},
                      .best_by = entry.value("best_by", ""),
                      .last_metrics = entry.value("last_metrics", json::object()),
+                     .remark = entry.value("remark", ""),
                      .curve = {},
                      .train_seconds = entry.at("train_seconds"),
                      .tokens_per_second = entry.at("tokens_per_second"),

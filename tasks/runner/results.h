@@ -35,6 +35,7 @@ struct RunResult {
   std::optional<std::int64_t> best_step = {};
   std::string best_by = {};  ///< the number of the validation data that decided best_step; empty: the metric
   nlohmann::json last_metrics = nlohmann::json::object();
+  std::string remark = {};  ///< why a number of last_metrics is null; empty if none is
   std::vector<CurvePoint> curve = {};
   double train_seconds = 0;  ///< without evaluation
   double tokens_per_second = 0;

@@ -44,18 +44,46 @@ void add_graph(const Graph& graph, Fnv1a& hash) {
   hash.add_numbers(std::span<const std::int32_t>(graph.edge_types()));
 }
 
-DataFile read_data_file(const std::string& name, const std::string& path) {
+/// Adds all bytes of a file; returns how many there are.
+std::int64_t add_file(const std::string& path, Fnv1a& hash) {
   std::ifstream stream(path, std::ios::binary);
   if (!stream) throw IoError("data", fmt::format("'{}' cannot be read", path));
-  DataFile file{.name = name, .bytes = 0, .hash = {}};
-  Fnv1a hash;
+  std::int64_t bytes = 0;
   std::vector<char> chunk(1 << 20);
   do {
     stream.read(chunk.data(), std::ssize(chunk));
     hash.add({chunk.data(), static_cast<std::size_t>(stream.gcount())});
-    file.bytes += stream.gcount();
+    bytes += stream.gcount();
   } while (stream);
   if (stream.bad()) throw IoError("data", fmt::format("'{}' cannot be read to its end", path));
+  return bytes;
+}
+
+/// Of all files in a folder and below, relative to it, by name.
+std::vector<std::string> files_below(const std::string& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::recursive_directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    if (entry->is_regular_file()) names.push_back(fs::path(entry->path()).lexically_relative(folder).string());
+  }
+  if (error) throw IoError("data", fmt::format("'{}' cannot be read: {}", folder, error.message()));
+  std::ranges::sort(names);
+  return names;
+}
+
+DataFile read_data_file(const std::string& name, const std::string& path) {
+  DataFile file{.name = name, .bytes = 0, .hash = {}};
+  Fnv1a hash;
+  if (!fs::is_directory(path)) {
+    file.bytes = add_file(path, hash);
+  } else {
+    for (const std::string& inner : files_below(path)) {
+      hash.add(std::span(inner.data(), inner.size() + 1));
+      const std::int64_t bytes = add_file((fs::path(path) / inner).string(), hash);
+      hash.add_numbers(std::span(&bytes, 1));
+      file.bytes += bytes;
+    }
+  }
   file.hash = hash.hexadecimal();
   return file;
 }
@@ -69,13 +97,13 @@ void collect_texts(const json& value, std::set<std::string>& texts) {
   }
 }
 
-/// The file that a text names; empty if it names none.
+/// The file or folder that a text names; empty if it names none.
 std::string path_of(const std::string& text, const std::vector<std::string>& folders) {
   if (text.empty()) return "";
   try {
     const std::string path = find_data_file(text, folders);
     std::error_code ignored;
-    return fs::is_regular_file(path, ignored) ? path : "";
+    return fs::is_regular_file(path, ignored) || fs::is_directory(path, ignored) ? path : "";
   } catch (const IoError&) {
     return "";
   }

@@ -15,11 +15,13 @@ namespace bough::runner {
 /// Name of the note in checkpoints: inputs as JSON.
 inline constexpr const char* inputs_note = "inputs";
 
-/// A file, by what is in it.
+/// A file, or a folder of files, by what is in it.
 struct DataFile {
   std::string name;  ///< as the experiment has it
   std::int64_t bytes = 0;
-  std::string hash;  ///< 64-bit FNV-1a of all bytes, 16 hexadecimal digits
+  /// 64-bit FNV-1a of all bytes, 16 hexadecimal digits; of a folder over the name, the size and the bytes of each file
+  /// in it and in folders below, by name.
+  std::string hash;
   bool operator==(const DataFile&) const = default;
 };
 
@@ -37,8 +39,8 @@ RunInputs run_inputs_from(const nlohmann::json& entry);
 /// Looks at the inputs of runs; each file is read and each graph is built once, however many runs have it.
 class InputReader {
  public:
-  /// Files are the texts in the task's settings that name one (tasks::find_data_file), but for those at "kind". IoError
-  /// for a file that cannot be read; whatever the generator throws.
+  /// Files and folders are the texts in the task's settings that name one (tasks::find_data_file), but for those at
+  /// "kind". IoError for a file that cannot be read; whatever the generator throws.
   RunInputs read(const tasks::Task& task, const tasks::RunSettings& settings);
 
  private:

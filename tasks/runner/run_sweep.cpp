@@ -1,6 +1,7 @@
 #include "tasks/runner/run_sweep.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <poll.h>
 
 #include <algorithm>
@@ -62,6 +63,29 @@ std::vector<std::string> whole_data_folders(std::vector<std::string> folders, co
   return result;
 }
 
+/// What the sweep sets of a run's task, "task.format sst5"; its name if that is nothing.
+std::string data_of(const PlannedRun& run) {
+  std::vector<std::string> texts;
+  for (const auto& [path, value] : run.settings.items()) {
+    if (!path.starts_with("task")) continue;
+    texts.push_back(fmt::format("{} {}", path, value.is_string() ? value.get<std::string>() : value.dump()));
+  }
+  return texts.empty() ? run.name : fmt::format("{}", fmt::join(texts, ", "));
+}
+
+/// Adds the bounds of a run that are not there yet. Those that are not the same for all runs, as of data that the sweep
+/// sets, are named with what sets them.
+void add_bounds(const RunPlan& plan, const std::vector<RunPlan>& plans, std::vector<tasks::Bound>& bounds) {
+  for (tasks::Bound bound : plan.bounds) {
+    const bool differs = std::ranges::any_of(plans, [&](const RunPlan& other) {
+      const auto same = std::ranges::find(other.bounds, bound.name, &tasks::Bound::name);
+      return same != other.bounds.end() && same->value != bound.value;
+    });
+    if (differs) bound.name += ", " + data_of(*plan.run);
+    if (std::ranges::find(bounds, bound.name, &tasks::Bound::name) == bounds.end()) bounds.push_back(std::move(bound));
+  }
+}
+
 class Sweep {
  public:
   Sweep(const Experiment& experiment, const std::vector<RunPlan>& plans, const SweepOptions& options);
@@ -109,13 +133,7 @@ Sweep::Sweep(const Experiment& experiment, const std::vector<RunPlan>& plans, co
       whole_data_folders(experiment.runs.front().checked.data_folders, results.data_folders, options.folder);
   results.metric = experiment.task->metric();
   results.bounds = experiment.task->bounds(experiment.runs.front().checked);
-  for (const RunPlan& plan : plans) {
-    for (const tasks::Bound& bound : plan.bounds) {
-      if (std::ranges::find(results.bounds, bound.name, &tasks::Bound::name) == results.bounds.end()) {
-        results.bounds.push_back(bound);
-      }
-    }
-  }
+  for (const RunPlan& plan : plans) add_bounds(plan, plans, results.bounds);
   results.references = experiment.references;
 }
 
@@ -272,6 +290,7 @@ void Sweep::note_start(const RunPlan& plan) {
     resumed.error.clear();
     resumed.metrics = resumed.last_metrics = json::object();
     resumed.best_step.reset();
+    resumed.remark.clear();
     return put(std::move(resumed));
   }
   put({.name = plan.run->name,

@@ -59,6 +59,7 @@ void take_over(const training::TrainingOutcome& outcome, RunResult& result) {
   result.metrics = outcome.metrics;
   result.last_metrics = outcome.last_metrics;
   result.best_step = outcome.best_step;
+  result.remark = outcome.remark;
   result.curve = outcome.curve;
   result.train_seconds = outcome.train_seconds;
   result.tokens_per_second = outcome.tokens_per_second;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cerrno>
@@ -127,32 +128,40 @@ std::optional<std::string_view> record_at(std::string_view file, std::size_t pla
   return data;
 }
 
-/// Of an event as write_event() encodes it: the wall time, then the step.
-std::int64_t step_of(std::string_view data) {
-  constexpr std::size_t place = 1 + sizeof(double) + 1;
-  if (data.size() <= place || data.substr(place - 1, 1) != key(event::step, Wire::varint)) return 0;
+/// What begins an event as write_event() encodes it: the wall time, the step, then one field.
+struct EventStart {
+  std::int64_t step = 0;
+  bool has_scalars = false;  ///< or a text or hyperparameters, which are of step 0
+};
+
+EventStart start_of(std::string_view data) {
+  std::size_t place = 1 + sizeof(double) + 1;
+  if (data.size() <= place || data.substr(place - 1, 1) != key(event::step, Wire::varint)) return {};
   std::uint64_t step = 0;
-  int shift = 0;
-  for (const char c : data.substr(place, 10)) {
-    step |= (static_cast<std::uint64_t>(c) & 0x7f) << shift;
-    shift += 7;
-    if ((static_cast<unsigned char>(c) & 0x80) == 0) break;
+  for (int shift = 0; place < data.size() && shift < 64; shift += 7) {
+    const auto byte = static_cast<unsigned char>(data[place++]);
+    step |= (std::uint64_t{byte} & 0x7f) << shift;
+    if ((byte & 0x80) == 0) break;
   }
-  return static_cast<std::int64_t>(step);
+  return {static_cast<std::int64_t>(step), data.substr(place, 1) == key(event::summary, Wire::bytes)};
 }
 
-/// Records are in the order of their steps, so that those which are kept come first. A file that is cut, not replaced,
-/// stays the same for a TensorBoard that reads it.
-void cut_after(const fs::path& path, std::int64_t kept_steps) {
+/// Returns the last step with scalars that is kept, 0 without any. A file that is cut, not replaced, stays the same for
+/// a TensorBoard that reads it.
+std::int64_t cut_after(const fs::path& path, std::int64_t kept_steps) {
   const std::string content = read_file(path.string(), std::numeric_limits<std::int64_t>::max());
   std::size_t kept = 0;
+  std::int64_t last_step = 0;
   while (const auto data = record_at(content, kept)) {
-    if (step_of(*data) > kept_steps) break;
+    const EventStart start = start_of(*data);
+    if (start.step > kept_steps) break;
+    if (start.has_scalars) last_step = std::max(last_step, start.step);
     kept += data->size() + 16;
   }
   std::error_code error;
   fs::resize_file(path, kept, error);
   if (error) throw IoError("tensorboard", fmt::format("'{}' cannot be cut: {}", path.string(), error.message()));
+  return last_step;
 }
 
 constexpr std::string_view name_begin = "events.out.tfevents.";
@@ -231,11 +240,13 @@ TensorboardWriter TensorboardWriter::start(const std::string& folder) {
 TensorboardWriter TensorboardWriter::resume(const std::string& folder, std::int64_t kept_steps) {
   created(folder);
   std::size_t number = 1;
+  std::int64_t last_step = 0;
   for (const fs::path& file : event_files(folder)) {
-    cut_after(file, kept_steps);
+    last_step = std::max(last_step, cut_after(file, kept_steps));
     number = std::max(number, 1 + std::strtoul(file.filename().string().c_str() + name_begin.size(), nullptr, 10));
   }
   TensorboardWriter writer(path_of_file(folder, number), kept_steps);
+  writer.last_step_ = last_step;
   // Of what it has in memory, TensorBoard forgets this step and all later ones when it reads of a start.
   writer.write_event(kept_steps + 1,
                      bytes_field(event::session_log, integer_field(event::session_status, event::session_start)));

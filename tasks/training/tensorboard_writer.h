@@ -22,6 +22,8 @@ class TensorboardWriter {
   static TensorboardWriter resume(const std::string& folder, std::int64_t kept_steps);
   /// Whether the folder holds event files.
   static bool has_events(const std::string& folder);
+  /// The last step whose values are in files that it goes on with; 0 if there are none.
+  std::int64_t last_step() const { return last_step_; }
 
   /// Values by tag, "train/loss"; numbers that are not finite too.
   void add_scalars(std::int64_t step, const std::map<std::string, double>& values);
@@ -37,6 +39,7 @@ class TensorboardWriter {
   void write_event(std::int64_t step, const std::string& payload);
 
   std::string path_;
+  std::int64_t last_step_ = 0;
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_;
 };
 

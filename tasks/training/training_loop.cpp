@@ -18,6 +18,7 @@ using nlohmann::json;
 using nlohmann::ordered_json;
 
 constexpr const char* state_note = "bough:run";
+constexpr const char* step_note = "step";
 
 /// What metrics of the validation data begin with.
 const std::string valid_prefix = "valid_";
@@ -33,18 +34,40 @@ std::map<std::string, double> scalars_named(const std::string& group, const json
   return scalars;
 }
 
+/// The step of parameters that were saved as the best; nothing if there are none. Files without a note do not tell.
+std::optional<std::int64_t> step_of_best(const std::string& path) {
+  if (!std::filesystem::exists(path)) return {};
+  const auto metadata = nn::load_tensors(path).metadata;
+  const auto note = metadata.find(step_note);
+  return note == metadata.end() ? std::nullopt : std::optional(std::stoll(note->second));
+}
+
 template <typename Start>
 double seconds_since(Start start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-/// A model whose weights have overflowed can still have had a finite loss in its last step.
-json finite(json metrics, std::int64_t step) {
+/// Which metric of the parameters after a step is not finite, in words; empty if all are. A model whose weights have
+/// overflowed can still have had a finite loss in its last step.
+std::string what_is_not_finite(const json& metrics, std::int64_t step) {
   for (const auto& [name, value] : metrics.items()) {
     if (value.is_number() && !std::isfinite(value.get<double>())) {
-      throw Error("train", fmt::format("{} after step {} is {}; a lower learning rate may help", name, step,
-                                       value.get<double>()));
+      return fmt::format("{} after step {} is {}; a lower learning rate may help", name, step, value.get<double>());
     }
+  }
+  return "";
+}
+
+json finite(json metrics, std::int64_t step) {
+  const std::string reason = what_is_not_finite(metrics, step);
+  if (!reason.empty()) throw Error("train", reason);
+  return metrics;
+}
+
+/// With null in the place of numbers that are not finite.
+json without_infinite(json metrics) {
+  for (json& value : metrics) {
+    if (value.is_number() && !std::isfinite(value.get<double>())) value = nullptr;
   }
   return metrics;
 }
@@ -126,7 +149,12 @@ std::string TrainingLoop::path_of(const char* file) const {
 
 void TrainingLoop::run() {
   const bool resumed = request_.resume && std::filesystem::exists(path_of(checkpoint_file));
-  if (resumed) restore();
+  if (resumed) {
+    restore();
+  } else {
+    // What an earlier run has left here.
+    for (const char* file : {best_file, previous_best_file}) std::filesystem::remove(path_of(file));
+  }
   note_machine();
   open_log(resumed);
   if (request_.tensorboard) open_tensorboard(resumed);
@@ -190,13 +218,16 @@ void TrainingLoop::finish() {
   const std::int64_t last = outcome_.steps_done, best = early_stopping_.best_step().value_or(last);
   json last_metrics = metrics_at(last);
   last_metrics.update(trainer_.evaluate(tasks::Split::test));
-  outcome_.last_metrics = finite(std::move(last_metrics), last);
-  outcome_.metrics = outcome_.last_metrics;
   outcome_.best_step = best;
-  if (best != last) {
+  if (best == last) {
+    outcome_.metrics = outcome_.last_metrics = finite(std::move(last_metrics), last);
+  } else {
+    require_best(best);
     json metrics = metrics_at(best);
     metrics.update(trainer_.evaluate_saved(path_of(best_file), tasks::Split::test));
     outcome_.metrics = finite(std::move(metrics), best);
+    outcome_.remark = what_is_not_finite(last_metrics, last);
+    outcome_.last_metrics = without_infinite(std::move(last_metrics));
   }
   outcome_.finished = true;
   save();
@@ -236,19 +267,24 @@ void TrainingLoop::open_log(bool resumed) {
   }
 }
 
-/// A run that was begun without event files gets those of its steps so far.
+/// Steps that were taken without event files come from the curve. The last one is written again, so that what an end
+/// there has told of the test data goes.
 void TrainingLoop::open_tensorboard(bool resumed) {
   const std::string folder = path_of(tensorboard_folder);
   const bool goes_on = resumed && TensorboardWriter::has_events(folder);
-  events_.emplace(goes_on ? TensorboardWriter::resume(folder, outcome_.steps_done) : TensorboardWriter::start(folder));
-  if (goes_on) return;
-  // Lines that are indented by four spaces are shown as they are.
-  std::string text = "    " + request_.config.dump(2);
-  for (std::size_t at = text.find('\n'); at != std::string::npos; at = text.find('\n', at + 1))
-    text.insert(at + 1, "    ");
-  events_->add_text("configuration", text);
-  events_->add_hyperparameters(request_.config);
-  for (const CurvePoint& point : outcome_.curve) events_->add_scalars(point.step, scalars_of(point));
+  events_.emplace(goes_on ? TensorboardWriter::resume(folder, std::max<std::int64_t>(0, outcome_.steps_done - 1))
+                          : TensorboardWriter::start(folder));
+  if (!goes_on) {
+    // Lines that are indented by four spaces are shown as they are.
+    std::string text = "    " + request_.config.dump(2);
+    for (std::size_t at = text.find('\n'); at != std::string::npos; at = text.find('\n', at + 1))
+      text.insert(at + 1, "    ");
+    events_->add_text("configuration", text);
+    events_->add_hyperparameters(request_.config);
+  }
+  for (const CurvePoint& point : outcome_.curve) {
+    if (point.step > events_->last_step()) events_->add_scalars(point.step, scalars_of(point));
+  }
 }
 
 std::map<std::string, double> TrainingLoop::scalars_of(const CurvePoint& point) const {
@@ -289,7 +325,7 @@ void TrainingLoop::note_step() {
   outcome_.curve.push_back(std::move(point));
 }
 
-/// Metrics on the validation data; what is better than all before goes to best.safetensors.
+/// Metrics on the validation data; what is better than all before is saved as the best.
 json TrainingLoop::evaluate() {
   const auto start = Clock::now();
   const std::int64_t step = outcome_.steps_done;
@@ -300,7 +336,7 @@ json TrainingLoop::evaluate() {
   metrics = finite(std::move(metrics), step);
   metric_ = plain.at(request_.metric.name);
   if (early_stopping_.add(step, plain.at(selection().name))) {
-    trainer_.save_evaluated(path_of(best_file), notes_with("step", std::to_string(step)));
+    save_best(step);
   }
   evaluation_seconds_ += seconds_since(start);
   return metrics;
@@ -326,7 +362,44 @@ void TrainingLoop::save() {
                       {"loss_count", loss_count_},
                       {"early_stopping", early_stopping_.state()}};
   trainer_.save(path_of(checkpoint_file), notes_with(state_note, state.dump()));
+  std::filesystem::remove(path_of(previous_best_file));
   last_save_ = Clock::now();
+}
+
+/// Those that the checkpoint names stay beside the new ones: a run that is killed before the next checkpoint goes on
+/// from where they were the best.
+void TrainingLoop::save_best(std::int64_t step) {
+  const std::string best = path_of(best_file), previous = path_of(previous_best_file);
+  if (std::filesystem::exists(best) && !std::filesystem::exists(previous)) std::filesystem::rename(best, previous);
+  trainer_.save_evaluated(best, notes_with(step_note, std::to_string(step)));
+}
+
+void TrainingLoop::restore_best() {
+  const std::optional<std::int64_t> wanted = early_stopping_.best_step();
+  const std::string best = path_of(best_file), previous = path_of(previous_best_file);
+  if (wanted && step_of_best(best) != wanted && step_of_best(previous) == wanted) {
+    std::filesystem::rename(previous, best);
+  }
+  std::filesystem::remove(previous);
+  if (!wanted) return;
+  // Earlier versions kept only the newest: those of a step that will be taken and evaluated again come back.
+  const std::optional<std::int64_t> found = step_of_best(best);
+  const bool comes_back = found && *found > outcome_.steps_done && *found <= options_.steps && evaluation_due(*found);
+  if (!comes_back) require_best(*wanted);
+}
+
+void TrainingLoop::require_best(std::int64_t step) const {
+  const std::string best = path_of(best_file);
+  if (!std::filesystem::exists(best)) {
+    throw IoError("resume", fmt::format("there is no '{}', the parameters of step {}, which were the best so far; "
+                                        "start the run anew",
+                                        best, step));
+  }
+  const std::optional<std::int64_t> found = step_of_best(best);
+  if (!found || *found == step) return;
+  throw IoError("resume", fmt::format("'{}' has the parameters of step {}, while those of step {} were the best so "
+                                      "far; start the run anew",
+                                      best, *found, step));
 }
 
 void TrainingLoop::restore() {
@@ -354,11 +427,7 @@ void TrainingLoop::restore() {
   }
   request_.check_saved_run(parse_json(config->second, "checkpoint"), outcome_.steps_done);
   request_.check_saved_notes(notes);
-  if (early_stopping_.best_step() && !std::filesystem::exists(path_of(best_file))) {
-    throw IoError("resume", fmt::format("there is no '{}', the parameters of step {}, which were the best so far; "
-                                        "start the run anew",
-                                        path_of(best_file), *early_stopping_.best_step()));
-  }
+  restore_best();
   if (!outcome_.curve.empty()) last_loss_ = outcome_.curve.back().loss;
 }
 

@@ -21,9 +21,10 @@
 namespace bough::training {
 
 /// Names of the files in a run's folder: what the next step depends on, and the parameters that were best on the
-/// validation data.
+/// validation data. Those that were best before are kept until a checkpoint names the new ones.
 inline constexpr const char* checkpoint_file = "checkpoint.safetensors";
 inline constexpr const char* best_file = "best.safetensors";
+inline constexpr const char* previous_best_file = "previous_best.safetensors";
 /// The folder of event files in a run's folder.
 inline constexpr const char* tensorboard_folder = "tensorboard";
 
@@ -48,6 +49,7 @@ struct TrainingOutcome {
   nlohmann::json metrics = nlohmann::json::object();
   nlohmann::json last_metrics = nlohmann::json::object();
   std::optional<std::int64_t> best_step = {};
+  std::string remark = {};  ///< which of last_metrics is not finite, and null; empty if all are
   std::vector<CurvePoint> curve = {};
   double train_seconds = 0;  ///< without evaluation
   double tokens_per_second = 0;
@@ -98,7 +100,8 @@ class TrainingLoop {
   /// The run must outlive the loop.
   TrainingLoop(tasks::TrainingRun& run, LoopRequest request);
 
-  /// Error for a loss or metric that is not finite; IoError for a full disk or a damaged checkpoint.
+  /// Error for a loss or metric that is not finite, but for the test of parameters that are not the best; IoError for a
+  /// full disk or a damaged checkpoint.
   void run();
   /// Also after run() has thrown: what was done until then.
   const TrainingOutcome& outcome() const { return outcome_; }
@@ -128,6 +131,11 @@ class TrainingLoop {
   std::string path_of(const char* file) const;
   void save();
   void restore();
+  void save_best(std::int64_t step);
+  /// Puts the best parameters that the checkpoint names back in their place.
+  void restore_best();
+  /// IoError unless best_file has the parameters of that step.
+  void require_best(std::int64_t step) const;
 
   tasks::TrainingRun& run_;
   LoopRequest request_;

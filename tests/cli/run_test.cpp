@@ -1,6 +1,8 @@
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <zlib.h>
 
 #include <algorithm>
 #include <csignal>
@@ -339,6 +341,42 @@ TEST(Run, ADryRunPrintsThePlanAndWritesNothing) {
   EXPECT_THAT(result.output, ::testing::ContainsRegex("tiny: 3 runs.*\n"));
   EXPECT_THAT(result.output, ::testing::ContainsRegex("bpt-k1 +[0-9.]+ +63 "));
   EXPECT_EQ(folder.num_files(), 0);
+}
+
+/// The paper's experiments of the language model, which are for a GPU, on a small text in their place. Models of one
+/// layer are planned sooner.
+TEST(Run, ADryRunPlansThePapersExperiments) {
+  const TemporaryFolder folder;
+  std::string text;
+  for (std::uint32_t i = 0; text.size() < 400'000; ++i) text += fmt::format("{} ", i * 2654435761U % 9973);
+  const std::string path = folder.file("text.gz");
+  gzFile file = ::gzopen(path.c_str(), "wb");
+  ASSERT_EQ(::gzwrite(file, text.data(), static_cast<unsigned>(text.size())), static_cast<int>(text.size()));
+  ASSERT_EQ(::gzclose(file), Z_OK);
+  const auto plan = [&](const std::string& name, std::vector<std::string> more) {
+    std::vector<std::string> arguments{"run",
+                                       std::string(BOUGH_EXPERIMENTS) + "/" + name + ".json",
+                                       "--set",
+                                       "task.corpus.path=" + path,
+                                       "--dry-run",
+                                       "--out",
+                                       folder.file("out")};
+    std::ranges::move(more, std::back_inserter(arguments));
+    ProgramResult result = run_bough(arguments);
+    EXPECT_EQ(result.exit_code, 0) << name << ": " << result.errors;
+    return result.output;
+  };
+  const std::vector<std::string> small{"--set", "model.layers=1"};
+  EXPECT_THAT(plan("enwik8", {}), HasSubstr("enwik8: 1 run"));
+  EXPECT_THAT(plan("text8", small), HasSubstr("text8: 1 run"));
+  for (const std::string corpus : {"enwik8", "text8"}) {
+    EXPECT_THAT(plan("context_length_" + corpus, small), HasSubstr("context-length-" + corpus + ": 5 runs"));
+    EXPECT_THAT(plan("attention_degree_" + corpus, small), HasSubstr("attention-degree-" + corpus + ": 14 runs"));
+  }
+  std::vector<std::string> seeds = small;
+  seeds.insert(seeds.end(), {"--set", "sweep.train.seed=[1,2,3]"});
+  EXPECT_THAT(plan("attention_degree_text8", seeds), HasSubstr("attention-degree-text8: 42 runs"));
+  EXPECT_EQ(folder.num_files(), 1) << "nothing is written";
 }
 
 TEST(Run, TheSchemaIsJson) {

@@ -198,8 +198,78 @@ TEST(Findings, HaveAnIntervalOfResamplesFromSixSeedsOn) {
   ASSERT_TRUE(finding.test->bootstrap);
   EXPECT_GT(finding.test->bootstrap->low, 0.08);
   EXPECT_LT(finding.test->bootstrap->high, 0.13);
+  EXPECT_THAT(finding.text,
+              ::testing::ContainsRegex("95% interval 0\\.[0-9]+ to 0\\.[0-9]+, by bootstrap 0\\.[0-9]+ to "
+                                       "0\\.[0-9]+\\)"));
   EXPECT_FALSE(only_finding(results_of({tree, far_behind}, "bpt")).test->bootstrap);
+  const auto method = [](const std::vector<Scored>& patterns) {
+    return to_json(summarize(results_of(patterns)))["findings_method"].dump();
+  };
+  EXPECT_THAT(method({tree, far_behind}),
+              HasSubstr("With fewer than 6 seeds of each, resamples make an interval too narrow"));
+  EXPECT_THAT(method({one, other}), Not(HasSubstr("resamples")));
   EXPECT_THAT(to_html(summarize(results_of({one, other}))), HasSubstr("by bootstrap"));
+}
+
+/// The study of attention degrees: what a zip sets with the graph is in no label.
+TEST(Findings, SayWhichSettingsFollowThePatternsThatAreCompared) {
+  runner::Results results = results_of({tree, far_behind, {"star", 80, {0.5}}});
+  for (runner::RunResult& run : results.runs) {
+    const std::string kind = run.config["graph"]["kind"];
+    run.following = {"model.positions", "task.evaluation_length", "train.warmup"};
+    run.settings["model.positions"] = run.config["model"]["positions"] = kind == "bpt"    ? "relations"
+                                                                         : kind == "star" ? "learned"
+                                                                                          : "sinusoidal";
+    run.settings["task.evaluation_length"] = run.config["task"]["evaluation_length"] = kind == "bpt" ? 1024 : 512;
+    run.settings["train.warmup"] = run.config["train"]["warmup"] = 4000;
+  }
+  const Summary summary = summarize(results);
+  const std::string sentence =
+      "These patterns also differ in model.positions (relations, sinusoidal), task.evaluation_length (1024, 512).";
+  EXPECT_THAT(summary.findings_method(), ::testing::Contains(sentence)) << "star is not compared";
+  EXPECT_THAT(to_json(summary)["findings_method"].dump(), HasSubstr(sentence));
+  EXPECT_THAT(findings_text(summarize(results_of({tree, far_behind}))), Not(HasSubstr("also differ")));
+}
+
+TEST(Findings, HaveAPThatShowsOnWhichSideOfTheLevelItIs) {
+  EXPECT_EQ(describe_p(0.0496), "0.0496");
+  EXPECT_EQ(describe_p(0.04996), "0.04996");
+  EXPECT_EQ(describe_p(0.05), "0.050");
+  EXPECT_EQ(describe_p(0.0494), "0.049");
+  EXPECT_EQ(describe_p(0.0004), "< 0.001");
+  EXPECT_EQ(describe_p(0.25), "0.25");
+}
+
+TEST(Findings, TakeThePOfAPermutationTestWhereScoresDoNotScatter) {
+  const auto equal = [](std::size_t seeds) {
+    std::vector<double> low, high;
+    for (std::size_t i = 0; i < seeds; ++i) {
+      low.push_back(0.5 + 0.125 * static_cast<double>(i));
+      high.push_back(low.back() + 0.25);
+    }
+    return results_of({{"bpt", 20, low}, {"window", 20, high}}, "bpt");
+  };
+  const Finding three = only_finding(equal(3));
+  EXPECT_EQ(three.verdict, Verdict::cannot_tell);
+  EXPECT_EQ(three.test->t_test.p, 0.25) << "of the eight ways to give signs to the differences two are as extreme";
+  EXPECT_EQ(three.seeds_needed, 6);
+  EXPECT_THAT(three.text, HasSubstr("cannot tell (p = 0.25 by permutation, since all differences are equal, 3 seeds; "
+                                    "difference 0.250; about 6 seeds would tell)"));
+  EXPECT_THAT(findings_text(summarize(equal(3))), HasSubstr("a t-test would be certain of anything"));
+  const auto entry = to_json(summarize(equal(3)))["findings"][0];
+  EXPECT_EQ(entry["test"], "permutation test");
+  EXPECT_TRUE(entry["interval"].is_null());
+  EXPECT_EQ(only_finding(equal(5)).verdict, Verdict::cannot_tell);
+  EXPECT_EQ(only_finding(equal(6)).verdict, Verdict::ahead);
+  EXPECT_EQ(only_finding(equal(6)).test->t_test.p, 1.0 / 32);
+  EXPECT_FALSE(only_finding(equal(6)).test->bootstrap);
+
+  // Not paired, for one of five has another seed.
+  runner::Results apart =
+      results_of({{"bpt", 20, {0.5, 0.5, 0.5}}, {"window", 20, {0.75, 0.75, 0.75, 0.75, 0.75}}}, "bpt");
+  const Finding independent = only_finding(apart);
+  EXPECT_NEAR(independent.test->t_test.p, 1.0 / 56, 1e-12) << "of eight scores three are of bpt";
+  EXPECT_THAT(independent.text, HasSubstr("since all scores of each are equal, 3 and 5 seeds"));
 }
 
 TEST(Findings, SayThatRunsWhichFailedAreMissing) {

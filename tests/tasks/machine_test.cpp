@@ -9,6 +9,9 @@
 #include <atomic>
 #include <nlohmann/json.hpp>
 
+#include "bough/core/version.h"
+#include "tasks/data/sentencepiece.h"
+
 namespace bough {
 namespace {
 
@@ -49,6 +52,17 @@ TEST(Host, NamesCommitAndLibraries) {
   EXPECT_EQ(host["commit"], std::string(build_commit));
   EXPECT_THAT(host["commit"].get<std::string>(), ::testing::MatchesRegex("unknown|[0-9a-f]+(\\+changes)?"));
   EXPECT_EQ(host["libraries"], library_versions());
+}
+
+TEST(Host, NamesTheVersionsOfLibrariesThatABuildMayLack) {
+  const nlohmann::json libraries = library_versions();
+  for (const auto& [name, version] : libraries.items()) {
+    EXPECT_THAT(version.get<std::string>(), ::testing::MatchesRegex("[0-9]+(\\.[0-9]+)+|unknown")) << name;
+  }
+  EXPECT_TRUE(libraries.contains("ICU"));
+  EXPECT_EQ(libraries.contains("SentencePiece"), has_sentencepiece());
+  EXPECT_EQ(libraries.contains("CUDA"), build_information().has_cuda);
+  EXPECT_TRUE(build_information().has_cuda || !libraries.contains("cuBLAS"));
 }
 
 }  // namespace

@@ -65,15 +65,27 @@ TEST(PaperExperiments, HaveTheAuthorsModelAndTraining) {
         EXPECT_TRUE(model.boolean("input_norm"));
         EXPECT_TRUE(model.boolean("bias"));
         EXPECT_FALSE(model.boolean("attention_bias"));
+        EXPECT_EQ(model.integer("layers"), layers);
+        EXPECT_EQ(model.integer("dim"), dim);
+        EXPECT_EQ(model.integer("heads"), dim / head_dim);
+        EXPECT_EQ(model.integer("ffn"), hidden);
+        EXPECT_DOUBLE_EQ(model.number("input_scale") * std::sqrt(static_cast<double>(dim)), 1)
+            << "norm(dropout(embedding + position)) has no factor";
         for (const char* dropout : {"dropout", "attention_dropout", "input_dropout", "output_dropout"}) {
           EXPECT_EQ(model.number(dropout), 0.1) << dropout;
         }
         EXPECT_EQ(train.string("optimizer"), "adam");
         EXPECT_EQ(train.number("beta1"), 0.9);
         EXPECT_EQ(train.number("beta2"), 0.98);
+        EXPECT_EQ(train.number("epsilon"), 1e-8);
+        EXPECT_EQ(train.number("weight_decay"), 0);
         EXPECT_EQ(train.number("clip"), 0.25);
         EXPECT_EQ(train.string("schedule"), "cosine");
         EXPECT_EQ(train.integer("warmup"), 4000);
+        EXPECT_EQ(train.number("final_fraction"), 0);
+        if (!name.starts_with("context_length")) {
+          EXPECT_EQ(train.integer("steps"), 400'000);
+        }
         EXPECT_EQ(train.string("auxiliary"), "fade_by_layer");
         const bool longest = length_of(run) == 8192;
         EXPECT_EQ(train.number("learning_rate"), longest ? 5.8e-4 : 4.1e-4);
@@ -81,8 +93,32 @@ TEST(PaperExperiments, HaveTheAuthorsModelAndTraining) {
         const bool bpt = run.checked.graph["kind"] == "bpt";
         EXPECT_EQ(model.string("positions"), bpt ? "relations" : "sinusoidal");
         EXPECT_TRUE(!bpt || run.checked.graph["alignment"] == "slot");
+        if (run.checked.graph["kind"] == "sparse_fixed") {
+          EXPECT_EQ(run.checked.graph, json({{"kind", "sparse_fixed"}, {"stride", 128}, {"c", 8}}));
+          EXPECT_EQ(model.integer("block_positions"), 128);
+        }
         const std::int64_t evaluated = run.checked.task.optional_integer("evaluation_length").value();
         EXPECT_EQ(evaluated, bpt && !longest ? 2 * length_of(run) : length_of(run));
+      }
+    }
+  }
+}
+
+TEST(PaperExperiments, CiteWhatWasPublishedOfTheSameText) {
+  const std::map<std::string, std::map<std::string, double>> published{
+      {"enwik8", {{"HM-LSTM", 1.32}, {"BPT, context 512", 1.07}, {"BPT, context 8192", 1.02}}},
+      {"text8", {{"HM-LSTM", 1.29}, {"BPT, context 512", 1.16}, {"BPT, context 8192", 1.11}}}};
+  for (const auto& [corpus, figures] : published) {
+    for (const std::string& name : {corpus, "context_length_" + corpus, "attention_degree_" + corpus}) {
+      const Experiment experiment = shipped(name);
+      for (const auto& [system, value] : figures) {
+        SCOPED_TRACE(name + " " + system);
+        const auto cited = std::ranges::find(experiment.references, system + " (published)", &Reference::name);
+        const bool has_its_length = system != "BPT, context 8192" || name.starts_with("context_length");
+        ASSERT_EQ(cited != experiment.references.end(), has_its_length);
+        if (has_its_length) {
+          EXPECT_EQ(cited->value, value);
+        }
       }
     }
   }

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "bough/core/errors.h"
 #include "tasks/runner/run_sweep.h"
 #include "tests/support/errors.h"
@@ -55,6 +57,37 @@ TEST(RunInputs, KnowAFileByItsBytes) {
   json made_up = reading("");
   made_up["task"].erase("corpus");
   EXPECT_TRUE(inputs_of(made_up).data_files.empty());
+}
+
+/// Reviews of imdb are a file each, in folders.
+TEST(RunInputs, KnowAFolderByTheNamesAndTheBytesOfItsFiles) {
+  const test::TemporaryFolder folder;
+  for (const char* inner : {"reviews/neg", "reviews/pos", "out"})
+    std::filesystem::create_directories(folder.file(inner));
+  test::write_file(folder.file("reviews/neg/1.txt"), "a dull film");
+  test::write_file(folder.file("reviews/pos/1.txt"), "a fine film");
+  const json source = {{"name", "reviews"},
+                       {"task",
+                        {{"kind", "text_classification"},
+                         {"format", "imdb"},
+                         {"train", folder.file("reviews")},
+                         {"test", folder.file("reviews")},
+                         {"valid_fraction", 0.5}}},
+                       {"model", {{"layers", 1}, {"dim", 8}, {"heads", 2}, {"ffn", 8}}},
+                       {"graph", {{"kind", "bpt"}, {"k", 1}}},
+                       {"train", {{"steps", 2}, {"texts_per_batch", 2}}}};
+  const RunInputs before = inputs_of(source);
+  ASSERT_EQ(before.data_files.size(), 1u);
+  EXPECT_EQ(before.data_files[0].name, folder.file("reviews"));
+  EXPECT_EQ(before.data_files[0].bytes, 22);
+  EXPECT_EQ(inputs_of(source), before);
+
+  test::write_file(folder.file("reviews/pos/1.txt"), "a good film");
+  EXPECT_THAT(why_other_inputs(before, inputs_of(source)), HasSubstr("another text in '" + folder.file("reviews")));
+  test::write_file(folder.file("reviews/pos/1.txt"), "a fine film");
+  EXPECT_EQ(inputs_of(source), before);
+  std::filesystem::rename(folder.file("reviews/pos/1.txt"), folder.file("reviews/pos/2.txt"));
+  EXPECT_NE(inputs_of(source), before) << "another name";
 }
 
 TEST(RunInputs, KnowAGraphByItsEdgesAndRelations) {

@@ -523,5 +523,31 @@ TEST(RunPlan, EstimatesMemoryWithinAFactorOfThreeOfWhatIsUsed) {
   EXPECT_GT(3 * result.peak_memory_bytes, plan_runs(read_experiment(source)).front().facts.memory_bytes);
 }
 
+TEST(RunSweep, NamesTheBoundsOfEveryTestThatTheSweepSets) {
+  const test::TemporaryFolder folder;
+  const std::string one = folder.file("one.tsv"), other = folder.file("other.tsv");
+  test::write_file(one, "good\tfine\ngood\tnice\ngood\tfair\nbad\tdull\n");
+  test::write_file(other, "good\tfine\nbad\tpoor\n");
+  json source = {
+      {"name", "two-tests"},
+      {"task", {{"kind", "text_classification"}, {"format", "tsv"}, {"train", one}, {"valid", one}, {"min_count", 1}}},
+      {"model", {{"layers", 1}, {"dim", 8}, {"heads", 2}, {"ffn", 8}}},
+      {"graph", {{"kind", "bpt"}, {"k", 1}}},
+      {"train", {{"steps", 1}}},
+      {"sweep", {{"task.test", {one, other}}}}};
+  const auto bounds = [&](const char* name) {
+    const SweepOutcome outcome = run(source, folder.file(name));
+    EXPECT_EQ(outcome.failed, 0);
+    std::map<std::string, double> result;
+    for (const Bound& bound : outcome.results.bounds) result[bound.name] = bound.value;
+    return result;
+  };
+  EXPECT_EQ(bounds("differing"), (std::map<std::string, double>{{"most frequent class, task.test " + one, 0.75},
+                                                                {"most frequent class, task.test " + other, 0.5}}));
+  source["sweep"] = {{"graph.k", {1, 2}}};
+  source["task"]["test"] = one;
+  EXPECT_EQ(bounds("same"), (std::map<std::string, double>{{"most frequent class", 0.75}}));
+}
+
 }  // namespace
 }  // namespace bough::runner

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "bough/core/errors.h"
 #include "bough/tasks/run_experiment.h"
@@ -155,6 +156,72 @@ TEST_F(Tensorboard, ShowsTheCurvesOfAnExperimentThatWasInterrupted) {
   EXPECT_FLOAT_EQ(seen["scalars"]["train/learning_rate"][0][1].get<float>(), 0.5e-3F) << "half of the warm-up";
   EXPECT_EQ(seen["hparams"]["graph.k"], 1);
   EXPECT_NE(seen["text"].get<std::string>().find("\"kind\": \"bpt\""), std::string::npos);
+}
+
+/// Steps of all records that have a tag, file by file, for steps below 128.
+std::vector<int> steps_with(const std::string& tag, const std::string& folder) {
+  std::set<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) files.insert(entry.path());
+  std::vector<int> steps;
+  for (const auto& path : files) {
+    const std::string file = test::file_content(path.string());
+    for (std::size_t place = 0; place < file.size();) {
+      std::uint64_t length = 0;
+      std::memcpy(&length, file.data() + place, 8);
+      const std::string record = file.substr(place + 12, length);
+      // The wall time has nine bytes, the key of the step one.
+      if (record.find(tag) != std::string::npos) steps.push_back(record.at(10));
+      place += length + 16;
+    }
+  }
+  return steps;
+}
+
+class EventsOfARun : public testing::Test {
+ protected:
+  /// Goes on towards so many steps until it is stopped after some of them.
+  void run(int steps, int stop_after, bool tensorboard) {
+    json source = json::parse(R"({
+      "task": {"corpus": {"kind": "turn_taking", "train_characters": 3000, "valid_characters": 300, "test_characters": 500},
+               "length": 32},
+      "model": {"layers": 1, "dim": 8, "heads": 1, "ffn": 8}, "graph": {"kind": "bpt", "k": 1},
+      "train": {"tokens_per_batch": 64, "log_every": 1, "evaluate_every": 3, "warmup": 2, "schedule": "constant"}})");
+    source["train"]["steps"] = steps;
+    class Stopper : public RunObserver {
+     public:
+      explicit Stopper(int after) : after_(after) {}
+      bool should_stop() override { return ++asked_ > after_; }
+
+     private:
+      int asked_ = 0, after_;
+    } stopper(stop_after);
+    bough::run_experiment(
+        source, {.folder = folder_.file("out"), .resume = begun_, .tensorboard = tensorboard, .observer = &stopper});
+    begun_ = true;
+  }
+  std::vector<int> steps_of(const std::string& tag) {
+    return steps_with(tag, folder_.file("out/runs/bpt-k1/tensorboard"));
+  }
+
+ private:
+  test::TemporaryFolder folder_;
+  bool begun_ = false;
+};
+
+TEST_F(EventsOfARun, HaveTheStepsThatWereTakenWithoutThem) {
+  run(8, 3, true);
+  run(8, 3, false);
+  run(8, 100, true);
+  EXPECT_THAT(steps_of("train/loss"), ElementsAre(1, 2, 3, 4, 5, 6, 7, 8));
+  EXPECT_THAT(steps_of("valid/bpc"), ElementsAre(3, 6, 8));
+}
+
+TEST_F(EventsOfARun, ForgetTheTestOfAnEndThatIsNoneAnyMore) {
+  run(3, 100, true);
+  EXPECT_THAT(steps_of("test/bpc"), ElementsAre(3));
+  run(6, 100, true);
+  EXPECT_THAT(steps_of("test/bpc"), ElementsAre(6));
+  EXPECT_THAT(steps_of("train/loss"), ElementsAre(1, 2, 3, 4, 5, 6));
 }
 
 }  // namespace

@@ -2,29 +2,17 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <filesystem>
 #include <numbers>
 
 #include "bough/core/errors.h"
-#include "bough/core/random.h"
-#include "bough/nn/checkpoint.h"
-#include "bough/nn/layers.h"
-#include "bough/ops/arithmetic.h"
-#include "bough/ops/reduce.h"
 #include "tasks/training/continuation.h"
-#include "tasks/training/training_loop.h"
 #include "tests/support/files.h"
+#include "tests/tasks/line_run.h"
 
 namespace bough::training {
 namespace {
 
-using nlohmann::json;
 using ::testing::HasSubstr;
-
-Settings train_settings(const json& given) {
-  const Settings read = ParameterTable(training_parameters()).read("train", given);
-  return {"train", with_default_steps(read.values())};
-}
 
 std::string error_of(const json& given) {
   try {
@@ -34,86 +22,6 @@ std::string error_of(const json& given) {
   }
   return "";
 }
-
-using Values = std::map<std::string, std::vector<float>>;
-
-Values values_of(const nn::Module::NamedTensors& tensors) {
-  Values result;
-  for (const auto& [name, tensor] : tensors) result[name] = tensor.to_vector<float>();
-  return result;
-}
-
-double sum_of(const nn::Module& model) {
-  double sum = 0;
-  for (const auto& [name, values] : values_of(model.named_parameters())) {
-    for (const float value : values) sum += value;
-  }
-  return sum;
-}
-
-/// Fits a line to made-up points; the score on validation data is what the test wants it to be, and the one on test
-/// data is the sum of the parameters, which tells which ones were tested.
-class LineRun : public tasks::TrainingRun {
- public:
-  explicit LineRun(std::vector<double> valid_scores = {}, std::int64_t parts = 1)
-      : scores_(std::move(valid_scores)),
-        parts_(parts),
-        line_((manual_seed(7), nn::LinearOptions{.in = 3, .out = 1})) {}
-
-  tasks::RunFacts facts() const override { return {.parameters = line_.parameter_count(), .tokens_per_step = rows}; }
-  nn::Module& model() override { return line_; }
-  std::int64_t steps_per_epoch() const override { return 5; }
-
-  tasks::Batch batch(std::int64_t step, std::int64_t part) override {
-    std::vector<float> x, y;
-    for (std::int64_t row = part * rows / parts_; row < (part + 1) * rows / parts_; ++row) {
-      const double a = std::sin(static_cast<double>(17 * step + 3 * row)),
-                   b = std::cos(static_cast<double>(row * step));
-      x.insert(x.end(), {static_cast<float>(a), static_cast<float>(b), 1});
-      y.push_back(static_cast<float>(2 * a - b + 0.5));
-    }
-    const auto count = static_cast<std::int64_t>(y.size());
-    return {Tensor::from_vector(x, {count, 3}), Tensor::from_vector(y, {count, 1})};
-  }
-  Tensor loss(const tasks::Batch& batch, tasks::StepPosition) override {
-    return mean(square(line_.forward(batch[0]) - batch[1]));
-  }
-  double count(const tasks::Batch& batch) const override { return static_cast<double>(batch[1].elements()); }
-
-  json evaluate(tasks::Split split) override {
-    evaluated.push_back(values_of(line_.named_parameters()));
-    if (split == tasks::Split::test) return {{"score", sum_of(line_)}};
-    const double score = scores_.empty() ? sum_of(line_) : scores_.at(next_score);
-    ++next_score;
-    return {{"score", score}};
-  }
-
-  static constexpr std::int64_t rows = 12;
-  std::vector<Values> evaluated;  ///< the parameters of each call of evaluate
-  std::size_t next_score = 0;
-
- private:
-  std::vector<double> scores_;
-  std::int64_t parts_;
-  nn::Linear line_;
-};
-
-LoopRequest request(const json& train, const std::string& folder) {
-  std::filesystem::create_directories(folder);
-  return {.name = "line",
-          .config = {{"train", train}},
-          .train = train_settings(train),
-          .metric = {.name = "score", .label = "score"},
-          .folder = folder};
-}
-
-TrainingOutcome train(LineRun& run, const json& settings, const std::string& folder) {
-  TrainingLoop loop(run, request(settings, folder));
-  loop.run();
-  return loop.outcome();
-}
-
-Values saved(const std::string& path) { return values_of(nn::load_tensors(path).tensors); }
 
 TEST(TrainingSchedule, FollowsTheClosedFormulaOfEachName) {
   const double rate = 0.5, low = 0.02;
@@ -248,6 +156,39 @@ TEST(TrainingLoop, TestsTheBestParametersByValidationAndTheLastOnesBesideThem) {
   EXPECT_EQ(last_is_best.evaluated.size(), 5u) << "tested once";
 }
 
+/// Scores on the test data, of the last parameters and then of the best ones.
+class OverflowingRun : public LineRun {
+ public:
+  OverflowingRun(std::vector<double> valid_scores, std::vector<double> test_scores)
+      : LineRun(std::move(valid_scores)), test_scores_(std::move(test_scores)) {}
+
+  json evaluate(tasks::Split split) override {
+    if (split == tasks::Split::valid) return LineRun::evaluate(split);
+    return {{"score", test_scores_.at(next_test_++)}};
+  }
+
+ private:
+  std::vector<double> test_scores_;
+  std::size_t next_test_ = 0;
+};
+
+TEST(TrainingLoop, ReportsTheBestParametersWhereTheLastOnesHaveNoFiniteTestScore) {
+  const test::TemporaryFolder folder;
+  const json settings = {{"steps", 8}, {"evaluate_every", 2}};
+  OverflowingRun last({5, 2, 3, 4}, {HUGE_VAL, 0.5});
+  const TrainingOutcome outcome = train(last, settings, folder.file("last"));
+  EXPECT_TRUE(outcome.finished);
+  EXPECT_EQ(outcome.best_step, 4);
+  EXPECT_EQ(outcome.metrics["score"], 0.5);
+  EXPECT_TRUE(outcome.last_metrics["score"].is_null());
+  EXPECT_EQ(outcome.last_metrics["valid_score"], 4);
+  EXPECT_THAT(outcome.remark, HasSubstr("score after step 8 is inf"));
+
+  OverflowingRun best({5, 2, 3, 4}, {0.5, std::nan("")}), both({5, 4, 3, 2}, {HUGE_VAL});
+  EXPECT_THROW(train(best, settings, folder.file("best")), Error);
+  EXPECT_THROW(train(both, settings, folder.file("both")), Error);
+}
+
 TEST(TrainingLoop, AveragesTheParametersAtTheLastEvaluationsAndTrainsAsWithoutIt) {
   const test::TemporaryFolder folder;
   json settings = {{"steps", 8}, {"evaluate_every", 2}, {"learning_rate", 0.1}, {"warmup", 0}};
@@ -308,175 +249,6 @@ TEST(TrainingLoop, TrainsForEpochs) {
   EXPECT_EQ(run.next_score, 3u) << "one evaluation an epoch";
 }
 
-/// Interrupted after every single step and resumed with a model made anew, as another process would.
-TEST(TrainingLoop, ResumesBitForBitWithBestParametersPatienceAndAverages) {
-  const std::vector<double> scores{5, 2, 3, 2.5, 2.2, 1, 1, 1};
-  const json plain = {{"steps", 16}, {"evaluate_every", 2}, {"log_every", 3}, {"early_stopping", {{"patience", 3}}}};
-  for (const json& more : {json::object(), json{{"ema", 0.9}}, json{{"average_checkpoints", 2}},
-                           json{{"gradient_accumulation", 2}, {"optimizer", "sgd"}, {"momentum", 0.9}}}) {
-    json settings = plain;
-    settings.update(more);
-    SCOPED_TRACE(settings.dump());
-    const std::int64_t parts = settings.value("gradient_accumulation", 1);
-    const test::TemporaryFolder folder;
-    LineRun whole(scores, parts);
-    const TrainingOutcome expected = train(whole, settings, folder.file("whole"));
-    EXPECT_EQ(expected.steps_done, 10);
-    EXPECT_EQ(expected.best_step, 4);
-
-    TrainingOutcome outcome;
-    std::size_t next_score = 0;
-    for (int turn = 0; turn < 30 && !outcome.finished; ++turn) {
-      LineRun run(scores, parts);
-      run.next_score = next_score;
-      LoopRequest again = request(settings, folder.file("cut"));
-      again.resume = true;
-      again.should_stop = [asked = 0]() mutable { return asked++ > 0; };
-      TrainingLoop loop(run, again);
-      loop.run();
-      outcome = loop.outcome();
-      next_score = run.next_score;
-    }
-    EXPECT_EQ(outcome.steps_done, 10);
-    EXPECT_EQ(outcome.best_step, expected.best_step);
-    EXPECT_EQ(outcome.metrics, expected.metrics);
-    EXPECT_EQ(outcome.last_metrics, expected.last_metrics);
-    ASSERT_EQ(outcome.curve.size(), expected.curve.size());
-    for (std::size_t i = 0; i < outcome.curve.size(); ++i) EXPECT_EQ(outcome.curve[i].loss, expected.curve[i].loss);
-    for (const char* file : {"checkpoint.safetensors", "best.safetensors"}) {
-      EXPECT_EQ(saved(folder.file(std::string("cut/") + file)), saved(folder.file(std::string("whole/") + file)));
-    }
-  }
-}
-
-/// Evaluations have a loss beside the score, and the two disagree about which is the best.
-class TwoScoresRun : public LineRun {
- public:
-  TwoScoresRun() : LineRun({0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8}) {}
-
-  json evaluate(tasks::Split split) override {
-    const std::vector<double> losses{5, 2, 3, 2.5, 2.2, 1, 1, 1};
-    const std::size_t at = next_score;
-    json metrics = LineRun::evaluate(split);
-    metrics["loss"] = split == tasks::Split::valid ? losses.at(at) : 0;
-    return metrics;
-  }
-};
-
-/// The score rises all the time, so it would neither stop the run nor choose the step that the loss chooses.
-TEST(TrainingLoop, FollowsTheSelectionAndTellsTheMetricBitForBitWhenResumed) {
-  const json settings = {{"steps", 16}, {"evaluate_every", 2}, {"log_every", 3}, {"early_stopping", {{"patience", 3}}}};
-  const test::TemporaryFolder folder;
-  std::vector<double> told;
-  const auto request_in = [&](const char* name) {
-    LoopRequest result = request(settings, folder.file(name));
-    result.metric.lower_is_better = false;
-    result.selection = {.name = "loss", .label = "loss"};
-    result.resume = true;
-    result.on_progress = [&told](const RunProgress& now) { told.push_back(now.metric); };
-    return result;
-  };
-  TwoScoresRun whole;
-  TrainingLoop at_once(whole, request_in("whole"));
-  at_once.run();
-  const TrainingOutcome expected = at_once.outcome();
-  EXPECT_EQ(expected.steps_done, 10) << "three evaluations without a lower loss";
-  EXPECT_EQ(expected.best_step, 4);
-  EXPECT_EQ(expected.metrics["valid_loss"], 2);
-  EXPECT_EQ(expected.metrics["valid_score"], 0.2);
-  EXPECT_EQ(told.back(), 0.5) << "progress tells the score";
-
-  TrainingOutcome outcome;
-  std::size_t next_score = 0;
-  for (int turn = 0; turn < 30 && !outcome.finished; ++turn) {
-    TwoScoresRun run;
-    run.next_score = next_score;
-    LoopRequest again = request_in("cut");
-    again.should_stop = [asked = 0]() mutable { return asked++ > 0; };
-    TrainingLoop loop(run, again);
-    loop.run();
-    outcome = loop.outcome();
-    next_score = run.next_score;
-  }
-  EXPECT_EQ(outcome.steps_done, expected.steps_done);
-  EXPECT_EQ(outcome.best_step, expected.best_step);
-  EXPECT_EQ(outcome.metrics, expected.metrics);
-  EXPECT_EQ(outcome.last_metrics, expected.last_metrics);
-  for (const char* file : {"checkpoint.safetensors", "best.safetensors"}) {
-    EXPECT_EQ(saved(folder.file(std::string("cut/") + file)), saved(folder.file(std::string("whole/") + file)));
-  }
-}
-
-/// Killed after an evaluation that was the best so far and that no checkpoint knows of: best.safetensors is then of a
-/// step that is taken again.
-TEST(TrainingLoop, PicksTheSameBestParametersAfterItWasKilledBetweenCheckpoints) {
-  const std::vector<double> scores{5, 4, 1, 3, 2};
-  const json settings = {{"steps", 10}, {"evaluate_every", 2}, {"checkpoint_seconds", 1e9}};
-  const test::TemporaryFolder folder;
-  LineRun whole(scores);
-  const TrainingOutcome expected = train(whole, settings, folder.file("whole"));
-  EXPECT_EQ(expected.best_step, 6);
-
-  LoopRequest interrupted = request(settings, folder.file("cut"));
-  interrupted.should_stop = [asked = 0]() mutable { return asked++ == 5; };
-  LineRun first(scores);
-  TrainingLoop(first, interrupted).run();
-  LoopRequest killed = request(settings, folder.file("cut"));
-  killed.resume = true;
-  killed.should_stop = [asked = 0]() mutable { return asked++ == 2 ? throw std::runtime_error("killed") : false; };
-  LineRun second(scores);
-  second.next_score = first.next_score;
-  EXPECT_THROW(TrainingLoop(second, killed).run(), std::runtime_error);
-  EXPECT_EQ(second.next_score, 3u) << "the best evaluation has happened";
-  LoopRequest again = request(settings, folder.file("cut"));
-  again.resume = true;
-  LineRun third(scores);
-  third.next_score = first.next_score;
-  TrainingLoop loop(third, again);
-  loop.run();
-  EXPECT_EQ(loop.outcome().best_step, expected.best_step);
-  EXPECT_EQ(loop.outcome().metrics, expected.metrics);
-  for (const char* file : {"checkpoint.safetensors", "best.safetensors"}) {
-    EXPECT_EQ(saved(folder.file(std::string("cut/") + file)), saved(folder.file(std::string("whole/") + file)));
-  }
-}
-
-/// Ended after fewer steps, then gone on with: as if it had been meant to be as long from the start.
-TEST(TrainingLoop, GoesOnBeyondItsEndBitForBit) {
-  const std::vector<double> scores{5, 2, 3, 2.5, 2.2, 1, 1.5, 1};
-  const json plain = {{"evaluate_every", 2}, {"log_every", 3}, {"schedule", "constant"}, {"warmup", 3}};
-  for (const json& more : {json::object(), json{{"ema", 0.9}, {"schedule", "noam"}}, json{{"average_checkpoints", 2}},
-                           json{{"early_stopping", {{"patience", 5}}}}}) {
-    json settings = plain;
-    settings.update(more);
-    SCOPED_TRACE(settings.dump());
-    const test::TemporaryFolder folder;
-    settings["steps"] = 12;
-    LineRun whole(scores);
-    const TrainingOutcome expected = train(whole, settings, folder.file("whole"));
-
-    settings["steps"] = 6;
-    LineRun first(scores);
-    train(first, settings, folder.file("cut"));
-    const json before = settings;
-    settings["steps"] = 12;
-    EXPECT_EQ(why_length_is_fixed(train_settings(before), train_settings(settings), 5, 6), "");
-    LineRun second(scores);
-    second.next_score = first.next_score;
-    LoopRequest again = request(settings, folder.file("cut"));
-    again.resume = true;
-    TrainingLoop loop(second, again);
-    loop.run();
-    EXPECT_EQ(loop.outcome().steps_done, 12);
-    EXPECT_EQ(loop.outcome().best_step, expected.best_step);
-    EXPECT_EQ(loop.outcome().metrics, expected.metrics);
-    EXPECT_EQ(loop.outcome().last_metrics, expected.last_metrics);
-    for (const char* file : {"checkpoint.safetensors", "best.safetensors"}) {
-      EXPECT_EQ(saved(folder.file(std::string("cut/") + file)), saved(folder.file(std::string("whole/") + file)));
-    }
-  }
-}
-
 TEST(Continuation, SaysWhyAnotherNumberOfStepsWouldChangeThoseBefore) {
   const auto reason = [](json settings, std::int64_t steps, std::int64_t now, std::int64_t done) {
     settings["steps"] = steps;
@@ -509,72 +281,6 @@ TEST(Continuation, SaysWhyAnotherNumberOfStepsWouldChangeThoseBefore) {
   const Settings two_epochs = train_settings({{"schedule", "constant"}, {"warmup", 3}, {"epochs", 2}});
   const Settings more_epochs = train_settings({{"schedule", "constant"}, {"warmup", 3}, {"epochs", 4}});
   EXPECT_EQ(why_length_is_fixed(two_epochs, more_epochs, 5, 10), "");
-}
-
-/// Each loss depends on the batches of the step before, which only state() tells.
-class RememberingRun : public LineRun {
- public:
-  explicit RememberingRun(std::int64_t parts) : LineRun({}, parts), before_(static_cast<std::size_t>(parts)) {}
-
-  Tensor loss(const tasks::Batch& batch, tasks::StepPosition at) override {
-    Tensor& before = before_.at(static_cast<std::size_t>(at.part));
-    const Tensor loss = LineRun::loss(batch, at);
-    const Tensor result = before.defined() ? loss * (mean(square(before)) + 1) : loss;
-    before = batch[1];
-    return result;
-  }
-  nn::Module::NamedTensors state() const override {
-    nn::Module::NamedTensors state;
-    for (const Tensor& before : before_) {
-      if (before.defined()) state.emplace_back(std::to_string(state.size()), before);
-    }
-    return state;
-  }
-  void load_state(const nn::Module::NamedTensors& state) override {
-    for (std::size_t i = 0; i < state.size(); ++i) before_.at(i) = state[i].second;
-  }
-
- private:
-  std::vector<Tensor> before_;
-};
-
-TEST(TrainingLoop, ResumesBitForBitARunThatRemembers) {
-  for (const std::int64_t parts : {1, 3}) {
-    const json settings = {{"steps", 6}, {"evaluate_every", 3}, {"gradient_accumulation", parts}, {"warmup", 0},
-                           {"clip", 0},  {"optimizer", "sgd"},  {"learning_rate", 0.01}};
-    const test::TemporaryFolder folder;
-    RememberingRun whole(parts);
-    train(whole, settings, folder.file("whole"));
-    bool finished = false;
-    for (int turn = 0; turn < 20 && !finished; ++turn) {
-      RememberingRun run(parts);
-      LoopRequest again = request(settings, folder.file("cut"));
-      again.resume = true;
-      again.should_stop = [asked = 0]() mutable { return asked++ > 0; };
-      TrainingLoop loop(run, again);
-      loop.run();
-      finished = loop.outcome().finished;
-    }
-    EXPECT_TRUE(finished);
-    const Values expected = saved(folder.file("whole/checkpoint.safetensors"));
-    EXPECT_TRUE(expected.contains("own:0"));
-    EXPECT_EQ(saved(folder.file("cut/checkpoint.safetensors")), expected);
-    EXPECT_FALSE(saved(folder.file("whole/best.safetensors")).contains("own:0")) << "only training needs it";
-    LineRun plain({}, parts);
-    train(plain, settings, folder.file("plain"));
-    EXPECT_NE(values_of(plain.model().named_parameters()), values_of(whole.model().named_parameters()));
-  }
-}
-
-TEST(TrainingLoop, SaysThatTheBestParametersAreMissing) {
-  const test::TemporaryFolder folder;
-  LineRun run;
-  train(run, {{"steps", 4}}, folder.file("run"));
-  std::filesystem::remove(folder.file("run/best.safetensors"));
-  LoopRequest again = request({{"steps", 4}}, folder.file("run"));
-  again.resume = true;
-  TrainingLoop loop(run, again);
-  EXPECT_THROW(loop.run(), IoError);
 }
 
 }  // namespace

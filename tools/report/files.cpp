@@ -143,9 +143,9 @@ ordered_json to_json(const Finding& finding, const Summary& summary) {
   if (finding.seeds_needed) entry["seeds_needed"] = *finding.seeds_needed;
   if (!finding.test) return entry;
   const FindingTest& test = *finding.test;
-  entry.update({{"test", to_string(test.pairing)},
+  entry.update({{"test", test.permuted ? "permutation test" : to_string(test.pairing)},
                 {"difference", test.t_test.difference},
-                {"interval", to_json(test.t_test.interval)},
+                {"interval", test.permuted ? ordered_json() : to_json(test.t_test.interval)},
                 {"p", test.t_test.p},
                 {"corrected_p", test.corrected_p}});
   if (test.bootstrap) entry["bootstrap_interval"] = to_json(*test.bootstrap);

@@ -1,6 +1,7 @@
 #include "tools/report/findings.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -111,6 +112,14 @@ json rest_of_config(const Point& point, const json& told) {
   return rest;
 }
 
+/// The value of a configuration at a dotted path, in words.
+std::string value_at(const Point& point, std::string path) {
+  std::ranges::replace(path, '.', '/');
+  const json::json_pointer pointer("/" + path);
+  const json value = point.config.contains(pointer) ? point.config.at(pointer) : json();
+  return value.is_null() ? "default" : value.is_string() ? value.get<std::string>() : value.dump();
+}
+
 /// Scores by seed; empty unless each run has a seed of its own.
 std::map<json, double> scores_by_seed(const Point& point) {
   std::map<json, double> scores;
@@ -159,13 +168,39 @@ TTest advantage(const Measured& scores, bool lower_is_better) {
                          : t_test(scores.one, scores.other, scores.pairing);
 }
 
+/// Of all ways to tell which measurements are whose, the share that gives a difference as large as one without any
+/// scatter: both signs of all differences of pairs, or both of all orders. The least p that so few seeds can have.
+double permutation_p(const Measured& scores) {
+  const auto one = static_cast<double>(scores.one.size()), other = static_cast<double>(scores.other.size());
+  if (scores.pairing == Pairing::paired) return std::exp2(1 - one);
+  double ways = 1;
+  for (double i = 1; i <= other; ++i) ways *= (one + i) / i;
+  return one == other ? 2 / ways : 1 / ways;
+}
+
+/// How many seeds of each have a permutation_p below the level.
+int permutations_needed(Pairing pairing, double level) {
+  for (int count = least_seeds; count < most_measurements; ++count) {
+    const std::vector<double> values(static_cast<std::size_t>(count));
+    if (permutation_p({.one = values, .other = values, .pairing = pairing}) < level) return count;
+  }
+  return most_measurements + 1;
+}
+
+FindingTest test_of(const Measured& scores, bool lower_is_better) {
+  FindingTest test{.pairing = scores.pairing, .t_test = advantage(scores, lower_is_better)};
+  test.permuted = test.t_test.standard_error == 0 && test.t_test.difference != 0;
+  if (test.permuted) test.t_test.p = permutation_p(scores);
+  return test;
+}
+
 Candidate candidate_of(const Pair& pair, const std::vector<Point>& points, bool lower_is_better) {
   const Point &one = points[pair.first], &other = points[pair.second];
   Candidate result{.finding = {.one = pair.first, .other = pair.second}, .scores = measured(one, other)};
   if (std::min(one.metric.count, other.metric.count) < least_seeds) {
     result.finding.seeds_needed = least_seeds;
   } else {
-    result.finding.test = {.pairing = result.scores.pairing, .t_test = advantage(result.scores, lower_is_better)};
+    result.finding.test = test_of(result.scores, lower_is_better);
   }
   return result;
 }
@@ -191,7 +226,10 @@ void decide(std::vector<Candidate>& candidates) {
     }
     const Measured& scores = tested[rank]->scores;
     const double level = significance_level / static_cast<double>(undecided);
-    finding.seeds_needed = std::max(least_seeds, measurements_needed(scores.one, scores.other, scores.pairing, level));
+    finding.seeds_needed =
+        finding.test->permuted
+            ? permutations_needed(scores.pairing, level)
+            : std::max(least_seeds, measurements_needed(scores.one, scores.other, scores.pairing, level));
   }
 }
 
@@ -208,11 +246,16 @@ std::string describe_grounds(const Finding& finding, const Point& one, const Poi
   const bool lost_by_correction = test.t_test.p < significance_level && finding.verdict == Verdict::cannot_tell;
   const std::string p = describe_p(test.t_test.p);
   std::string text = (p.starts_with('<') ? "p " : "p = ") + p;
+  if (test.permuted) {
+    text += fmt::format(" by permutation, since {} equal",
+                        test.pairing == Pairing::paired ? "all differences are" : "all scores of each are");
+  }
   if (lost_by_correction)
     text += fmt::format(", corrected for {} comparisons {}", tested, describe_p(test.corrected_p));
-  text += fmt::format(", {}; difference {}, 95% interval {}", seeds,
-                      describe_difference(test.t_test, test.t_test.difference),
-                      describe_interval(test.t_test, test.t_test.interval));
+  text += fmt::format(", {}; difference {}", seeds, describe_difference(test.t_test, test.t_test.difference));
+  // Without scatter there is no interval either.
+  if (!test.permuted) text += ", 95% interval " + describe_interval(test.t_test, test.t_test.interval);
+  if (test.bootstrap) text += fmt::format(", by bootstrap {}", describe_interval(test.t_test, *test.bootstrap));
   const std::string needed = describe_seeds_needed(finding);
   return needed.empty() ? text : text + "; " + needed;
 }
@@ -231,6 +274,27 @@ std::string describe(const Finding& finding, const Summary& summary) {
                      one.degree, with_deviation(one.metric, 3), with_deviation(other.metric, 3), other.label,
                      other.degree, to_string(finding.verdict), describe_grounds(finding, one, other, summary.tested),
                      describe_missing(one), describe_missing(other));
+}
+
+/// "model.positions (relations, sinusoidal)": settings that follow from others and in which points of a finding differ.
+std::string unnamed_differences(const Summary& summary) {
+  std::map<std::string, std::vector<std::string>> values_of;
+  for (const Finding& finding : summary.findings) {
+    const Point &one = summary.points[finding.one], &other = summary.points[finding.other];
+    std::set<std::string> paths(one.following.begin(), one.following.end());
+    paths.insert(other.following.begin(), other.following.end());
+    for (const std::string& path : paths) {
+      const std::string value = value_at(one, path), other_value = value_at(other, path);
+      if (value == other_value) continue;
+      std::vector<std::string>& values = values_of[path];
+      for (const std::string& text : {value, other_value}) {
+        if (std::ranges::find(values, text) == values.end()) values.push_back(text);
+      }
+    }
+  }
+  std::vector<std::string> texts;
+  for (const auto& [path, values] : values_of) texts.push_back(fmt::format("{} ({})", path, fmt::join(values, ", ")));
+  return fmt::format("{}", fmt::join(texts, ", "));
 }
 
 std::string focus_of(const Summary& summary) {
@@ -279,7 +343,7 @@ void add_findings(Summary& summary) {
   for (Candidate& candidate : all) {
     Finding& finding = summary.findings.emplace_back(std::move(candidate.finding));
     const Measured& scores = candidate.scores;
-    if (finding.test && std::ssize(scores.one) >= least_for_bootstrap &&
+    if (finding.test && !finding.test->permuted && std::ssize(scores.one) >= least_for_bootstrap &&
         std::ssize(scores.other) >= least_for_bootstrap) {
       finding.test->bootstrap = lower_is_better ? bootstrap_interval(scores.other, scores.one, scores.pairing)
                                                 : bootstrap_interval(scores.one, scores.other, scores.pairing);
@@ -304,7 +368,12 @@ const char* to_string(Pairing pairing) { return pairing == Pairing::paired ? "pa
 
 std::string describe_p(double p) {
   if (p < 0.001) return "< 0.001";
-  return p < 0.1 ? fmt::format("{:.3f}", p) : fmt::format("{:.2f}", p);
+  std::string text = p < 0.1 ? fmt::format("{:.3f}", p) : fmt::format("{:.2f}", p);
+  // What decides must not look as if it did not.
+  for (int decimals = 4; p < significance_level && std::stod(text) >= significance_level && decimals < 17; ++decimals) {
+    text = fmt::format("{:.{}f}", p, decimals);
+  }
+  return text;
 }
 
 std::string describe_difference(const TTest& test, double value) {
@@ -341,6 +410,8 @@ std::vector<std::string> Summary::findings_method() const {
   if (findings.empty()) return {};
   std::vector<std::string> sentences{"± is the standard deviation over seeds."};
   if (!has_one_test_set()) sentences.emplace_back("Runs that were scored on other data are not compared.");
+  const std::string unnamed = unnamed_differences(*this);
+  if (!unnamed.empty()) sentences.push_back(fmt::format("These patterns also differ in {}.", unnamed));
   if (tested == 0) return sentences;
   const auto uses = [&](Pairing pairing) {
     return std::ranges::any_of(findings, [&](const Finding& f) { return f.test && f.test->pairing == pairing; });
@@ -360,6 +431,20 @@ std::vector<std::string> Summary::findings_method() const {
     sentences.emplace_back("An experiment that names a \"focus\" makes fewer comparisons, which are corrected less.");
   }
   sentences.emplace_back("A difference is positive where the pattern named first is better.");
+  const auto holds = [&](const auto& property) {
+    return std::ranges::any_of(findings, [&](const Finding& f) { return f.test && property(*f.test); });
+  };
+  if (holds([](const FindingTest& test) { return !test.bootstrap && !test.permuted; })) {
+    sentences.push_back(
+        fmt::format("With fewer than {} seeds of each, resamples make an interval too narrow, so there is none by "
+                    "bootstrap.",
+                    least_for_bootstrap));
+  }
+  if (holds([](const FindingTest& test) { return test.permuted; })) {
+    sentences.emplace_back(
+        "Where scores do not scatter at all, a t-test would be certain of anything: p is the least that so many seeds "
+        "can have by a permutation test. Such scores often come from few test cases.");
+  }
   const bool open = std::ranges::any_of(findings, [](const Finding& f) { return f.test && f.seeds_needed; });
   if (open) {
     for (const char* sentence :

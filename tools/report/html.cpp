@@ -122,7 +122,7 @@ std::string test_cells(const Finding& finding, bool has_bootstrap) {
   const TTest& t_test = test.t_test;
   std::string text =
       fmt::format("<td class=\"name\">{}<small>{}</small></td>", describe_difference(t_test, t_test.difference),
-                  describe_interval(t_test, t_test.interval));
+                  test.permuted ? "–" : describe_interval(t_test, t_test.interval));
   if (has_bootstrap) text += cell(test.bootstrap ? describe_interval(t_test, *test.bootstrap) : "–");
   return text + cell(describe_p(t_test.p)) + cell(describe_p(test.corrected_p));
 }
@@ -172,6 +172,9 @@ std::string machine_rows(const nlohmann::json& machine, const std::string& prefi
 std::string unfinished_of(const Summary& summary) {
   std::string text;
   for (const runner::RunResult& run : summary.results.runs) {
+    if (!run.remark.empty()) {
+      text += fmt::format("<p><strong>{}</strong>: {}.</p>\n", escape_xml(run.name), escape_xml(run.remark));
+    }
     if (run.status == runner::RunStatus::done) continue;
     text +=
         fmt::format("<p><strong>{}</strong> {}</p>\n", escape_xml(run.name),

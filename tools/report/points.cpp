@@ -66,6 +66,16 @@ json settings_of(const runner::RunResult& run) {
   return settings;
 }
 
+/// Those that are left out, but for what settings tell anyway.
+std::vector<std::string> following_of(const runner::RunResult& run) {
+  std::vector<std::string> paths;
+  for (const std::string& path : run.following) {
+    const bool is_told = path == "graph" || path.starts_with("graph.") || path == "train.seed" || path == length_path;
+    if (!is_told) paths.push_back(path);
+  }
+  return paths;
+}
+
 /// All but the length, which labels name only where there are several.
 std::string other_settings(const json& settings) {
   std::string text;
@@ -174,6 +184,7 @@ Point point_of(const Runs& runs, const std::string& metric, const json& usual) {
               .graph = graph,
               .config = without_seed(first.config),
               .settings = settings,
+              .following = following_of(first),
               .test_data = test_data_of(first),
               .degree = first.facts.attention_degree,
               .length = first.facts.length,

@@ -36,6 +36,8 @@ struct Point {
   nlohmann::json config;  ///< of its runs, without the seed
   /// What the sweep sets beside graph and seed, by path, the length included: {"model.layers": 4, "task.length": 512}.
   nlohmann::json settings;
+  /// Paths of what the sweep sets with them by a zip, so that labels need not tell: "model.positions" of a graph.
+  std::vector<std::string> following = {};
   /// What its runs were scored on, as far as they tell: {"file": "test.tsv", "hash": ..., "format": ...}.
   nlohmann::json test_data;
   double degree = 0;
@@ -72,8 +74,10 @@ enum class Verdict { ahead, behind, cannot_tell };
 /// How sure a comparison is.
 struct FindingTest {
   Pairing pairing = Pairing::independent;
-  TTest t_test = {};       ///< its difference is positive where the pattern that is named first is better
-  double corrected_p = 1;  ///< by Holm's method, for all comparisons that were tested
+  TTest t_test = {};  ///< its difference is positive where the pattern that is named first is better
+  /// Scores do not scatter at all, of which a t-test can say nothing: its p is replaced by that of a permutation test.
+  bool permuted = false;
+  double corrected_p = 1;                  ///< by Holm's method, for all comparisons that were tested
   std::optional<Interval> bootstrap = {};  ///< from least_for_bootstrap seeds of each on
 };
 

@@ -98,6 +98,7 @@ std::string table_text(const Summary& summary) {
   for (const runner::RunResult& run : summary.results.runs) {
     if (run.status == runner::RunStatus::failed) text += fmt::format("{} failed: {}\n", run.name, run.error);
     if (run.status == runner::RunStatus::running) text += fmt::format("{} is not finished\n", run.name);
+    if (!run.remark.empty()) text += fmt::format("{}: {}\n", run.name, run.remark);
   }
   const bool has_mark =
       std::ranges::any_of(summary.points, [](const Point& point) { return point.times == Times::doubtful; });
