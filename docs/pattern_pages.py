@@ -77,7 +77,14 @@ def in_table(value):
     return str(value).replace("|", "\\|")
 
 
-def parameters_table(parameters):
+def degree_row(generator):
+    """What stands for a wanted attention degree, where the pattern has a parameter that can be solved for it."""
+    solved = generator["degree_parameter"]
+    return f"| `degree` | the attention degree to have, instead of `{solved}`, which is solved for it | a number of at least 0 | |"
+
+
+def parameters_table(generator):
+    parameters = generator["parameters"]
     if not parameters:
         return "None but `length` and `causal`, which every pattern has."
     lines = ["| key | meaning | allowed | default |", "|---|---|---|---|"]
@@ -85,6 +92,8 @@ def parameters_table(parameters):
         initial = parameter.get("default")
         default = "required" if "required" in parameter else "" if initial is None else f"`{json.dumps(initial)}`"
         lines.append(f"| `{parameter['name']}` | {in_table(parameter['help'])} | {in_table(parameter['allowed'])} | {default} |")
+    if generator["degree_parameter"]:
+        lines.append(degree_row(generator))
     return "\n".join(lines)
 
 
@@ -136,7 +145,7 @@ edges from or into other nodes are orange:
 
 ## Parameters
 
-{parameters_table(generator["parameters"])}
+{parameters_table(generator)}
 
 ## Cost
 
@@ -160,9 +169,12 @@ def overview(generators):
              "Each of these is a `\"kind\"` of graph in experiments and for `bough graph`. A pattern of your own is a plug-in: see",
              "the gallery of examples.", "", "| pattern | what a token attends to | parameters |", "|---|---|---|"]
     for generator in generators:
-        names = ", ".join(f"`{parameter['name']}`" for parameter in generator["parameters"])
+        known = [parameter["name"] for parameter in generator["parameters"]]
+        names = ", ".join(f"`{name}`" for name in known + ["degree"] * bool(generator["degree_parameter"]))
         lines.append(f"| @subpage pattern_{generator['name']} | {in_table(generator['summary'])} | {names} |")
-    lines += ["", "Every graph also takes `length` (the number of tokens) and `causal` (no token depends on later ones)."]
+    lines += ["", "Every graph also takes `length` (the number of tokens) and `causal` (no token depends on later ones). Given a",
+              "`degree`, the mean number of nodes that a token attends to, a pattern is solved for it: the parameter that its page",
+              "names follows. The expander's own `degree` counts neighbours."]
     return "\n".join(lines) + "\n"
 
 
