@@ -1,7 +1,7 @@
 """Pages of attention patterns for tools/docs: what the program says and draws, around what docs/patterns says by hand.
 
-docs/patterns/NAME.md begins with a comment that holds the graph to draw, then says what the pattern is, which nodes a token
-attends to, what that costs, when to use it and where it comes from.
+docs/patterns/NAME.md can be read as it is: its title, a command that makes a page of an example, which is the graph to draw
+here, then what the pattern is, which nodes a token attends to, what that costs, when to use it and where it comes from.
 """
 import json
 import re
@@ -22,9 +22,9 @@ def text_of(folder, name):
     if not path.is_file():
         raise Mistake(f"the pattern {name} has no docs/patterns/{name}.md")
     text = path.read_text()
-    example = re.match(r"<!-- example: (\{.*\}) -->\n", text)
+    example = re.match(rf"# {name}\n\n    bough graph '(\{{.*\}})' --html {name}\.html\n\n", text)
     if not example:
-        raise Mistake(f"docs/patterns/{name}.md does not begin with <!-- example: JSON -->")
+        raise Mistake(f"docs/patterns/{name}.md does not begin with '# {name}' and bough graph 'JSON' --html {name}.html")
     introduction, *rest = re.split(r"^## (.+)\n", text[example.end():], flags=re.MULTILINE)
     sections = dict(zip(rest[::2], rest[1::2]))
     if tuple(sections) != SECTIONS:

@@ -71,8 +71,10 @@ class Docs(unittest.TestCase):
         self.assertEqual(sorted(path.stem for path in (ROOT / "docs/patterns").glob("*.md")), sorted(patterns))
         pages = tools_docs().pattern_pages
         for name in patterns:
-            example, _, _ = pages.text_of(ROOT / "docs/patterns", name)
+            example, introduction, _ = pages.text_of(ROOT / "docs/patterns", name)
             self.assertEqual(example["kind"], name)
+            self.assertNotIn("bough graph '", introduction)
+            self.assertNotIn("'", json.dumps(example), "the command below the title can be typed")
 
     def test_the_gallery_shows_every_example(self):
         gallery = (ROOT / "docs/gallery.md").read_text()
