@@ -93,7 +93,7 @@ TEST_F(Mistakes, InKeysOfExperiments) {
     return std::vector<std::string>{"run", experiment({{place, value}}), "--dry-run"};
   };
   expect_answers({
-      {run("/trian/steps", 1), 2, R"(unknown key "trian", did you mean "train"?)"},
+      {run("/trein/steps", 1), 2, R"(unknown key "trein", did you mean "train"?)"},
       {run("/train/step", 1), 2, R"(did you mean "train.steps"?)"},
       {run("/train/lr", 0.1), 2, R"(unknown key "train.lr", did you mean "train.learning_rate"?)"},
       {run("/model/num_heads", 2), 2, R"(did you mean "model.heads"?)"},
