@@ -1,7 +1,7 @@
 """Pages of attention patterns for tools/docs: what the program says and draws, around what docs/patterns says by hand.
 
-docs/patterns/NAME.md begins with a comment that holds the graph to draw, then says what the pattern is, which nodes a token
-attends to, what that costs, when to use it and where it comes from.
+docs/patterns/NAME.md can be read as it is: its title, a command that makes a page of an example, which is the graph to draw
+here, then what the pattern is, which nodes a token attends to, what that costs, when to use it and where it comes from.
 """
 import json
 import re
@@ -22,9 +22,9 @@ def text_of(folder, name):
     if not path.is_file():
         raise Mistake(f"the pattern {name} has no docs/patterns/{name}.md")
     text = path.read_text()
-    example = re.match(r"<!-- example: (\{.*\}) -->\n", text)
+    example = re.match(rf"# {name}\n\n    bough graph '(\{{.*\}})' --html {name}\.html\n\n", text)
     if not example:
-        raise Mistake(f"docs/patterns/{name}.md does not begin with <!-- example: JSON -->")
+        raise Mistake(f"docs/patterns/{name}.md does not begin with '# {name}' and bough graph 'JSON' --html {name}.html")
     introduction, *rest = re.split(r"^## (.+)\n", text[example.end():], flags=re.MULTILINE)
     sections = dict(zip(rest[::2], rest[1::2]))
     if tuple(sections) != SECTIONS:
@@ -77,7 +77,14 @@ def in_table(value):
     return str(value).replace("|", "\\|")
 
 
-def parameters_table(parameters):
+def degree_row(generator):
+    """What stands for a wanted attention degree, where the pattern has a parameter that can be solved for it."""
+    solved = generator["degree_parameter"]
+    return f"| `degree` | the attention degree to have, instead of `{solved}`, which is solved for it | a number of at least 0 | |"
+
+
+def parameters_table(generator):
+    parameters = generator["parameters"]
     if not parameters:
         return "None but `length` and `causal`, which every pattern has."
     lines = ["| key | meaning | allowed | default |", "|---|---|---|---|"]
@@ -85,6 +92,8 @@ def parameters_table(parameters):
         initial = parameter.get("default")
         default = "required" if "required" in parameter else "" if initial is None else f"`{json.dumps(initial)}`"
         lines.append(f"| `{parameter['name']}` | {in_table(parameter['help'])} | {in_table(parameter['allowed'])} | {default} |")
+    if generator["degree_parameter"]:
+        lines.append(degree_row(generator))
     return "\n".join(lines)
 
 
@@ -136,7 +145,7 @@ edges from or into other nodes are orange:
 
 ## Parameters
 
-{parameters_table(generator["parameters"])}
+{parameters_table(generator)}
 
 ## Cost
 
@@ -160,9 +169,12 @@ def overview(generators):
              "Each of these is a `\"kind\"` of graph in experiments and for `bough graph`. A pattern of your own is a plug-in: see",
              "the gallery of examples.", "", "| pattern | what a token attends to | parameters |", "|---|---|---|"]
     for generator in generators:
-        names = ", ".join(f"`{parameter['name']}`" for parameter in generator["parameters"])
+        known = [parameter["name"] for parameter in generator["parameters"]]
+        names = ", ".join(f"`{name}`" for name in known + ["degree"] * bool(generator["degree_parameter"]))
         lines.append(f"| @subpage pattern_{generator['name']} | {in_table(generator['summary'])} | {names} |")
-    lines += ["", "Every graph also takes `length` (the number of tokens) and `causal` (no token depends on later ones)."]
+    lines += ["", "Every graph also takes `length` (the number of tokens) and `causal` (no token depends on later ones). Given a",
+              "`degree`, the mean number of nodes that a token attends to, a pattern is solved for it: the parameter that its page",
+              "names follows. The expander's own `degree` counts neighbours."]
     return "\n".join(lines) + "\n"
 
 

@@ -127,6 +127,9 @@ void require_size(std::string_view where, std::uintmax_t bytes, JsonLimits limit
 
 json parse_json(std::string_view text, std::string_view where, JsonLimits limits) {
   require_size(where, text.size(), limits);
+  if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) {
+    throw ConfigError(where, "line 1, column 1: not valid JSON, there is nothing in it");
+  }
   Reader reader(text, where, limits);
   json::sax_parse(text, &reader);
   return reader.take();

@@ -25,6 +25,28 @@ std::size_t edits_between(std::string_view left, std::string_view right) {
   return row[right.size()];
 }
 
+std::string lower_case(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return result;
+}
+
+/// "lr" of "learning_rate".
+std::string initials_of(std::string_view name) {
+  std::string result;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    if (name[i] != '_' && (i == 0 || name[i - 1] == '_')) result += name[i];
+  }
+  return result;
+}
+
+/// Other ways in which people write a name: in capitals, by its initials, with words before it ("num_heads").
+bool is_way_to_write(std::string_view wanted, const std::string& name) {
+  const std::string lower = lower_case(wanted);
+  return lower == lower_case(name) || (lower.size() > 1 && lower == initials_of(name)) ||
+         (name.size() > 2 && lower.ends_with("_" + name));
+}
+
 }  // namespace
 
 std::string nearest_name(std::string_view wanted, std::span<const std::string> known, std::size_t most_edits) {
@@ -40,7 +62,10 @@ std::string nearest_name(std::string_view wanted, std::span<const std::string> k
       fewest = edits;
     }
   }
-  return nearest;
+  if (!nearest.empty() || most_edits != std::numeric_limits<std::size_t>::max()) return nearest;
+  const auto other =
+      std::ranges::find_if(known, [&](const std::string& name) { return is_way_to_write(wanted, name); });
+  return other == known.end() ? "" : *other;
 }
 
 std::string did_you_mean(std::string_view wanted, std::span<const std::string> known) {

@@ -9,7 +9,9 @@ namespace bough {
 
 /// What the user may have meant: the known name with the fewest edits (insertions, deletions, replacements and swaps of
 /// neighbours), the first of equals; empty if none is close, that is within a third of the longer length, at least 1,
-/// and within most_edits. The hint at the end of an error about an unknown name.
+/// and within most_edits. Without most_edits also the name in other capitals, by its initials ("lr" for
+/// "learning_rate") or after further words ("num_heads" for "heads"), if none is close. The hint at the end of an error
+/// about an unknown name.
 std::string nearest_name(std::string_view wanted, std::span<const std::string> known,
                          std::size_t most_edits = std::numeric_limits<std::size_t>::max());
 

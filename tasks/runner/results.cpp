@@ -1,8 +1,10 @@
 #include "tasks/runner/results.h"
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ctime>
 #include <filesystem>
 
 #include "bough/core/errors.h"
@@ -185,6 +187,7 @@ ordered_json to_json(const Results& results) {
                        {"host", results.host},
                        {"command", results.command},
                        {"data_folders", results.data_folders},
+                       {"changed_at", results.changed_at},
                        {"metric",
                         {{"name", results.metric.name},
                          {"label", results.metric.label},
@@ -221,6 +224,7 @@ Results load_results(const std::string& path) {
                     .host = file.at("host"),
                     .command = file.at("command"),
                     .data_folders = file.value("data_folders", std::vector<std::string>()),
+                    .changed_at = file.value("changed_at", ""),
                     .metric = {.name = metric.at("name"),
                                .label = metric.at("label"),
                                .lower_is_better = metric.at("lower_is_better")},
@@ -244,6 +248,12 @@ Results load_results(const std::string& path) {
   } catch (const IoError& error) {
     refuse(path, reason_of(error));
   }
+}
+
+std::string time_in_words(std::chrono::system_clock::time_point time) {
+  const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch()).count();
+  const auto seconds = static_cast<std::time_t>(milliseconds / 1000);
+  return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(seconds), milliseconds % 1000);
 }
 
 std::vector<std::string> recorded_data_folders(const std::string& folder) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -72,6 +73,8 @@ struct Results {
   std::string command;  ///< how to repeat it
   /// Whole paths of where its data was looked up, but for the folder of the results; none in those of earlier versions.
   std::vector<std::string> data_folders = {};
+  /// When a run last began or ended, UTC, "2026-01-31T12:00:00.000Z"; empty in those of earlier versions.
+  std::string changed_at = {};
   Metric metric;
   std::vector<Bound> bounds;
   std::vector<Reference> references = {};
@@ -89,6 +92,9 @@ nlohmann::ordered_json to_json(const Results& results);
 void save_results(const std::string& path, const Results& results);
 /// IoError if the file is not there or is not one of ours.
 Results load_results(const std::string& path);
+
+/// A time as Results::changed_at has it. Later times are greater texts.
+std::string time_in_words(std::chrono::system_clock::time_point time);
 
 /// Results::data_folders of the results in a folder, those below the working directory relative to it, as graphs from
 /// files are named in configurations; none if there are no results that can be read.

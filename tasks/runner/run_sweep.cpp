@@ -276,6 +276,7 @@ void Sweep::put(RunResult result) {
     known->choice = planned->choice;
     known->following = planned->following;
   }
+  outcome_.results.changed_at = time_in_words(std::chrono::system_clock::now());
   save();
 }
 

@@ -51,6 +51,89 @@ TEST(ComparePatterns, WritesAnExperimentRunsItAndMakesThePage) {
   EXPECT_EQ(again.exit_code, 0) << again.errors;
 }
 
+/// Sentences of common words, so that there are letters, words and lines to learn.
+std::string natural_text(std::size_t characters) {
+  const std::vector<std::string> nouns = {"river", "garden", "morning", "letter", "window", "captain"},
+                                 verbs = {"follows", "remembers", "crosses", "finds", "leaves"},
+                                 others = {"the old", "a quiet", "every", "the last", "another"};
+  std::string text;
+  for (std::uint32_t state = 1; text.size() < characters;) {
+    const auto next = [&state](const std::vector<std::string>& words) {
+      state = state * 1664525 + 1013904223;
+      return words[(state >> 16) % words.size()];
+    };
+    for (int clause = 0; clause < 2; ++clause) {
+      text += next(others) + " " + next(nouns) + " " + next(verbs) + " " + next(others) + " " + next(nouns);
+      text += clause == 0 ? ", and " : ".\n";
+    }
+  }
+  return text.substr(0, characters);
+}
+
+TEST(ComparePatterns, LearnsFromATextOfOnesOwn) {
+  const TemporaryFolder folder;
+  write_file(folder.file("text.txt"), natural_text(50'000));
+  const ProgramResult result = run_bough({"compare-patterns",
+                                          "--data",
+                                          folder.file("text.txt"),
+                                          "--degree",
+                                          "10",
+                                          "--patterns",
+                                          "window,bpt",
+                                          "--length",
+                                          "64",
+                                          "--steps",
+                                          "30",
+                                          "--seeds",
+                                          "1",
+                                          "--set",
+                                          "model.dim=12",
+                                          "--set",
+                                          "model.layers=1",
+                                          "--set",
+                                          "train.warmup=2",
+                                          "--set",
+                                          "train.tokens_per_batch=256",
+                                          "--set",
+                                          "task.corpus.test_characters=2000",
+                                          "--set",
+                                          "task.corpus.valid_characters=2000",
+                                          "--out",
+                                          folder.file("out"),
+                                          "--no-open"});
+  ASSERT_EQ(result.exit_code, 0) << result.errors;
+  EXPECT_THAT(file_content(folder.file("out/report.html")), AllOf(HasSubstr("window-width"), HasSubstr("on text.txt")));
+  const json results = json::parse(file_content(folder.file("out/results.json")));
+  ASSERT_EQ(results["runs"].size(), 2u);
+  for (const json& run : results["runs"]) {
+    EXPECT_EQ(run["inputs"]["data_files"].size(), 1u) << run["inputs"];
+    // Some 25 different characters: log2 of that is what guessing costs.
+    EXPECT_LT(run["metrics"]["bpc"].get<double>(), 4.5);
+    EXPECT_GT(run["metrics"]["bpc"].get<double>(), 1);
+  }
+}
+
+TEST(ComparePatterns, TakesTheTaskThatIsAskedFor) {
+  const TemporaryFolder folder;
+  write_file(folder.file("texts.tsv"), "neg\ta bad film\npos\tgood film\nneg\tbad\npos\tit was good\n");
+  const std::string file = folder.file("texts.tsv");
+  const json task = {{"kind", "text_classification"},
+                     {"format", "tsv"},
+                     {"degree_length", 64},
+                     {"min_count", 1},
+                     {"train", file},
+                     {"valid", file},
+                     {"test", file}};
+  const ProgramResult result =
+      run_bough({"compare-patterns", "--set", "task=" + task.dump(), "--set", R"(model={"layers":1,"dim":8,"heads":2})",
+                 "--degree", "12", "--patterns", "window", "--seeds", "1", "--out", folder.file("out"), "--dry-run"});
+  ASSERT_EQ(result.exit_code, 0) << result.errors;
+  // Texts are read as a whole: no token has fewer neighbours because those after it are hidden.
+  EXPECT_THAT(result.output, HasSubstr("window: width 6 gives degree"));
+  EXPECT_THAT(run_bough({"compare-patterns", "--set", "task.kind=char_ml", "--dry-run"}).errors,
+              HasSubstr("did you mean 'char_lm'?"));
+}
+
 TEST(ComparePatterns, ADryRunPrintsThePlanAndWritesNothing) {
   const TemporaryFolder folder;
   write_file(folder.file("text.txt"), std::string(20'000, 'x'));

@@ -160,6 +160,33 @@ TEST(GraphCommand, SavesForNumPyAndReadsItBack) {
   EXPECT_EQ(run_bough({"graph", specification, "--npz", "graph.txt"}).exit_code, 2);
 }
 
+TEST(GraphCommand, RefusesToSaveEdgesThatAreNotTheWholePattern) {
+  const TemporaryFolder folder;
+  const std::string file = folder.file("graph.npz");
+  const std::string star = R"({"kind":"star","length":8})";
+  for (const auto& [specification, reason] : std::vector<std::pair<std::string, std::string>>{
+           {star, "in stages, one after the other"},
+           {R"({"kind":"sparse_strided","stride":4,"split_heads":true,"length":16})", "each group of heads"},
+           {R"({"kind":"causal","of":{"kind":"sparse_strided","stride":4,"split_heads":true},"length":16})",
+            "the edges of 'causal' are not the whole pattern: each group of heads"},
+           {R"({"kind":"adaptive_span","max_span":4,"length":16})", "each head learns"}}) {
+    const ProgramResult saved = run_bough({"graph", specification, "--npz", file, "--svg", folder.file("graph.svg")});
+    EXPECT_EQ(saved.exit_code, 2) << specification;
+    EXPECT_THAT(saved.errors, AllOf(HasSubstr("--npz cannot save this: "), HasSubstr(reason),
+                                    HasSubstr("give an experiment the pattern itself")));
+    EXPECT_EQ(std::ranges::count(saved.errors, '\n'), 1) << saved.errors;
+    EXPECT_EQ(folder.num_files(), 0);
+    const ProgramResult edges = run_bough({"graph", specification, "--edges"});
+    EXPECT_EQ(edges.exit_code, 0) << edges.errors;
+    EXPECT_THAT(edges.errors, AllOf(StartsWith("note: the edges of "), HasSubstr(reason)));
+    EXPECT_TRUE(json::parse(edges.output).contains("edges"));
+  }
+  EXPECT_EQ(run_bough({"graph", star}).errors, "");
+  // Its counts of sources and destinations are saved, and no experiment takes it for a pattern.
+  EXPECT_EQ(run_bough({"graph", R"({"kind":"memory","length":8})", "--npz", file}).exit_code, 0);
+  EXPECT_THAT(run_bough({"graph", json({{"kind", "file"}, {"path", file}}).dump()}).errors, HasSubstr("is bipartite"));
+}
+
 TEST(GraphCommand, ShowsHowAttentionWillComputeOnIt) {
   const std::string specification = R"({"kind":"bpt","k":4,"length":512,"causal":true})";
   const ProgramResult text = run_bough({"graph", specification, "--plan"});

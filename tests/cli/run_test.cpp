@@ -319,6 +319,40 @@ TEST(Run, ResumesTheLastResultsOfItsExperiment) {
   EXPECT_EQ(steps_in("results/tiny-2"), 7);
 }
 
+TEST(Run, ANoteOnOlderResultsDoesNotMakeThemTheLast) {
+  const TemporaryFolder folder;
+  const auto run_with = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> arguments{"run", tiny, "--set", R"(graph={"kind":"full"})", "--set", "train.steps=1"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run_bough(arguments, {.working_folder = folder.file("")});
+  };
+  ASSERT_EQ(run_with({}).exit_code, 0);
+  ASSERT_EQ(run_with({}).exit_code, 0);
+  ASSERT_EQ(run_bough({"report", folder.file("results/tiny"), "--note", "the first"}).exit_code, 0);
+  EXPECT_THAT(run_with({"--resume"}).errors, HasSubstr("results go to results/tiny-2"));
+  // Results of earlier versions do not say when they changed, but their file does.
+  json old = json::parse(file_content(folder.file("results/tiny/results.json")));
+  ASSERT_TRUE(old.at("changed_at").is_string());
+  old.erase("changed_at");
+  write_file(folder.file("results/tiny/results.json"), old.dump());
+  EXPECT_THAT(run_with({"--resume"}).errors, HasSubstr("results go to results/tiny\n"));
+}
+
+TEST(Run, SaysWhichRunsOfALargerSweepAreThereAlready) {
+  const TemporaryFolder folder;
+  const auto run_seeds = [&](const std::string& seeds) {
+    return run_bough({"run", tiny, "--out", folder.file("out"), "--set",
+                      R"(sweep={"graph":["full"],"train.seed":)" + seeds + "}", "--set", "train.steps=1"});
+  };
+  const ProgramResult first = run_seeds("[1,2]");
+  ASSERT_EQ(first.exit_code, 0) << first.errors;
+  EXPECT_THAT(first.errors, ::testing::Not(HasSubstr("already")));
+  const ProgramResult larger = run_seeds("[1,2,3]");
+  EXPECT_EQ(larger.exit_code, 0) << larger.errors;
+  EXPECT_THAT(larger.errors,
+              ::testing::StartsWith(folder.file("out") + " has 2 of these 3 runs already; they are kept\n"));
+}
+
 TEST(Run, MissingDataIsOneErrorBeforeAnyRunStarts) {
   const TemporaryFolder folder;
   for (const bool dry : {false, true}) {

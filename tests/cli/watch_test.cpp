@@ -133,7 +133,7 @@ TEST(Watch, SaysThatAPortIsTakenOrThatThereAreNoResults) {
   const TemporaryFolder folder;
   const ProgramResult nothing = run_bough({"watch", folder.file("out")});
   EXPECT_EQ(nothing.exit_code, 1);
-  EXPECT_THAT(nothing.errors, HasSubstr("results.json"));
+  EXPECT_THAT(nothing.errors, HasSubstr("is not there; name a folder that bough run has written"));
   ASSERT_EQ(run_bough(run_arguments(folder.file("out"), "2")).exit_code, 0);
   const Watch watch(folder.file("out"));
   const ProgramResult second = run_bough({"watch", folder.file("out"), "--port", std::to_string(watch.port())});

@@ -35,7 +35,8 @@ TEST(ParseJson, ReadsWhatTheLibraryReads) {
 TEST(ParseJson, NamesLineAndColumnOfAMistake) {
   EXPECT_THAT(error_of("{\"kind\": \"bpt\",\n \"k\": }"), HasSubstr("[spec.json] line 2, column 7: "));
   EXPECT_THAT(error_of("{\"k\": 4,}"), HasSubstr("line 1, column 9"));
-  EXPECT_THAT(error_of(""), HasSubstr("line 1, column 1"));
+  EXPECT_THAT(error_of(""), HasSubstr("line 1, column 1: not valid JSON, there is nothing in it"));
+  EXPECT_EQ(error_of(" \n"), error_of(""));
   EXPECT_THAT(error_of("{\"k\": 4} x"), HasSubstr("line 1"));
 }
 

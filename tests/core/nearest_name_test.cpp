@@ -23,6 +23,19 @@ TEST(NearestName, SaysNothingWhenNothingIsClose) {
   EXPECT_EQ(nearest_name("run", {}), "");
 }
 
+TEST(NearestName, KnowsCapitalsInitialsAndWordsBeforeAName) {
+  const std::vector<std::string> keys = {"k", "bpt", "heads", "steps", "learning_rate", "weight_decay"};
+  EXPECT_EQ(nearest_name("K", keys), "k");
+  EXPECT_EQ(nearest_name("BPT", keys), "bpt");
+  EXPECT_EQ(nearest_name("lr", keys), "learning_rate");
+  EXPECT_EQ(nearest_name("LR", keys), "learning_rate");
+  EXPECT_EQ(nearest_name("num_heads", keys), "heads");
+  EXPECT_EQ(nearest_name("max_steps", keys), "steps");
+  EXPECT_EQ(nearest_name("batch_size", keys), "");
+  EXPECT_EQ(nearest_name("w", keys), "");
+  EXPECT_EQ(nearest_name("BPT", keys, 1), "") << "where only slips of so many letters count";
+}
+
 TEST(NearestName, CountsASwapOfNeighboursOnce) {
   const std::vector<std::string> names = {"abc"};
   EXPECT_EQ(nearest_name("acb", names), "abc");

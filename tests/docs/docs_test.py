@@ -54,13 +54,27 @@ class Docs(unittest.TestCase):
             row = f"| `degree` | the attention degree to have, instead of {parameter} |"
             self.assertEqual(row in sections[name], parameter is not None, name)
 
+    def test_the_page_of_a_pattern_has_the_degree_that_can_be_wanted(self):
+        pages = tools_docs().pattern_pages
+        generators = json.loads(bough("generators", "--json"))
+        overview = pages.overview(generators)
+        for generator in generators:
+            solved = generator["degree_parameter"]
+            row = f"| `degree` | the attention degree to have, instead of `{solved}`"
+            self.assertEqual(row in pages.parameters_table(generator), solved is not None, generator["name"])
+            line = next(line for line in overview.splitlines() if f"@subpage pattern_{generator['name']} " in line)
+            has_degree = solved is not None or any(p["name"] == "degree" for p in generator["parameters"])
+            self.assertEqual("`degree`" in line, has_degree, line)
+
     def test_every_pattern_has_a_page_and_no_page_lacks_a_pattern(self):
         patterns = [entry["name"] for entry in json.loads(bough("generators", "--json"))]
         self.assertEqual(sorted(path.stem for path in (ROOT / "docs/patterns").glob("*.md")), sorted(patterns))
         pages = tools_docs().pattern_pages
         for name in patterns:
-            example, _, _ = pages.text_of(ROOT / "docs/patterns", name)
+            example, introduction, _ = pages.text_of(ROOT / "docs/patterns", name)
             self.assertEqual(example["kind"], name)
+            self.assertNotIn("bough graph '", introduction)
+            self.assertNotIn("'", json.dumps(example), "the command below the title can be typed")
 
     def test_the_gallery_shows_every_example(self):
         gallery = (ROOT / "docs/gallery.md").read_text()

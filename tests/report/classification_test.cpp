@@ -86,7 +86,7 @@ TEST(Classification, StandsInTextAndFilesWhereListsAreNoColumns) {
   EXPECT_THAT(table_text(summary), ContainsRegex("pattern +degree +test accuracy +macro_f1 +seeds"));
   EXPECT_THAT(table_text(summary), HasSubstr("Mean test accuracy with placeholder tokens in front of each text:\n"));
   EXPECT_THAT(table_text(summary), ContainsRegex("tokens in front +0 +1 +2\n"));
-  EXPECT_THAT(table_text(summary), ContainsRegex("bpt-k4 +0.9750  0.9250  0.8750\n"));
+  EXPECT_THAT(table_text(summary), ContainsRegex("bpt-k4 +0.9750 ± 0.0125  0.9250 ± 0.0125  0.8750 ± 0.0125\n"));
   EXPECT_THAT(plot_text(summary), HasSubstr("higher is better"));
   const std::string table = to_csv(summary);
   EXPECT_THAT(table, HasSubstr("last_accuracy_deviation,macro_f1,macro_f1_deviation\n"));

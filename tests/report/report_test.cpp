@@ -67,6 +67,23 @@ TEST(Report, TextShowsTableBoundsFailuresAndPlot) {
   EXPECT_THAT(plot_text(summary), HasSubstr("o bpt  x window")) << "the focus first";
 }
 
+TEST(Report, EveryMeasuredNumberOfSeveralSeedsHasItsDeviation) {
+  runner::Results results = runner::sample_results();
+  results.runs[1].train_seconds = 3;
+  results.runs[1].peak_memory_bytes = 14'000'000;
+  const std::string text = table_text(summarize(results)), page = to_html(summarize(results));
+  EXPECT_THAT(text, ::testing::ContainsRegex("bpt-k4 .* 2\\.5 ± 0\\.7 +30015 ± 7 +13\\.0 ± 1\\.4\n"));
+  EXPECT_THAT(text, ::testing::ContainsRegex("window-width64 .* 2\\.0 +30010 +12\\.0\n")) << "one seed";
+  EXPECT_THAT(page, HasSubstr("<td>2.5 ± 0.7</td><td>30015 ± 7</td><td>13.0 ± 1.4</td>"));
+  // Columns stay below their heads.
+  const std::size_t width = text.find('\n');
+  for (std::size_t begin = 0, row = 0; row < 4; ++row, begin = text.find('\n', begin) + 1) {
+    const std::string line = text.substr(begin, text.find('\n', begin) - begin);
+    const auto characters = std::ranges::count_if(line, [](char c) { return (c & 0xC0) != 0x80; });
+    EXPECT_EQ(static_cast<std::size_t>(characters), width) << line;
+  }
+}
+
 TEST(Report, FilesHoldTheNumbersAndNothingBreaksOutOfThePage) {
   const test::TemporaryFolder folder;
   write_report(summarize(runner::sample_results()), folder.file(""));
@@ -99,9 +116,9 @@ TEST(Report, ShowsTheScoreAfterTheLastStepWhereAnotherCheckpointWasBest) {
   results.runs[0].best_step = 5;
   results.runs[0].last_metrics["bpc"] = 0.7;
   const Summary summary = summarize(results);
-  EXPECT_THAT(table_text(summary), ::testing::ContainsRegex("bpt-k4 +21.01 +0.7000 ± 0.0283 +8 +0.7100 +2 "));
+  EXPECT_THAT(table_text(summary), ::testing::ContainsRegex("bpt-k4 +21.01 +0.7000 ± 0.0283 +8 +0.7100 ± 0.0141 +2 "));
   EXPECT_THAT(table_text(summary), HasSubstr("best on the validation data"));
-  EXPECT_THAT(to_html(summary), HasSubstr("<td>0.7000 ± 0.0283<small>step 8, last 0.7100</small></td>"));
+  EXPECT_THAT(to_html(summary), HasSubstr("<td>0.7000 ± 0.0283<small>step 8, last 0.7100 ± 0.0141</small></td>"));
   EXPECT_THAT(to_csv(summary), HasSubstr(",comparable,7.5,0.71,0.014"));
   EXPECT_THAT(to_csv(summary), HasSubstr("best_step,last_bpc,last_bpc_deviation\n"));
   const nlohmann::json file = to_json(summary);

@@ -218,7 +218,7 @@ void add_graph_command(Commands& commands) {
   command.add_option("--npz", given->npz, "Save src, dst and edge_types for NumPy")->type_name("FILE");
   command.add_option("--token", given->token, "The token whose sources are drawn; otherwise the one in the middle")
       ->type_name("I")
-      ->check(CLI::NonNegativeNumber);
+      ->check(CLI::Range(std::int64_t{0}, max_sequence_length).description(""));
   add_plugin_option(command, given->plugins);
 }
 
@@ -373,7 +373,10 @@ std::string describe_unexpected(const std::string& argument, const CLI::App& pro
   const auto parsed = program.get_subcommands();
   if (argument.starts_with('-')) {
     const CLI::App& command = parsed.empty() ? program : *parsed.front();
-    return fmt::format("there is no option '{}'{}", argument, suggestion(argument, option_names(program, command)));
+    const std::string hint = suggestion(argument, option_names(program, command));
+    const bool may_be_parameter = hint.empty() && argument.starts_with("--") && command.get_name() == "graph";
+    return fmt::format("there is no option '{}'{}{}", argument, hint,
+                       may_be_parameter ? "; parameters of a pattern have no dashes: k=4" : "");
   }
   if (!parsed.empty()) return fmt::format("'{}' was not expected", argument);
   return fmt::format("there is no command '{}'{}", argument, suggestion(argument, commands.names()));
@@ -391,9 +394,42 @@ const CLI::Option* option_named(const std::string& name, const CLI::App& program
   return nullptr;
 }
 
+/// What stands in a text between two others; empty if they are not there.
+std::string between(const std::string& text, const std::string& before, const std::string& after) {
+  const std::size_t begin = text.find(before);
+  if (begin == std::string::npos) return "";
+  const std::size_t end = text.find(after, begin + before.size());
+  return end == std::string::npos ? "" : text.substr(begin + before.size(), end - begin - before.size());
+}
+
+/// "0.001" for "0.001000".
+std::string without_zeros(const std::string& number) {
+  if (number.find('.') == std::string::npos) return number;
+  const std::string shorter = number.substr(0, number.find_last_not_of('0') + 1);
+  return shorter.ends_with('.') ? shorter.substr(0, shorter.size() - 1) : shorter;
+}
+
+/// "--jobs: Value 0 not in range 1 to 1024" in other words; empty if the text is none like it.
+std::string describe_range_error(const std::string& text) {
+  const std::string name = text.substr(0, text.find(": ")), value = between(text, ": Value ", " not in range "),
+                    smallest = between(text, " not in range ", " to ");
+  if (value.empty() || smallest.empty()) return "";
+  const std::string largest = text.substr(text.find(" to ", text.find(" not in range ")) + 4);
+  const bool is_number = value.find_first_not_of("+-.0123456789e") == std::string::npos;
+  return fmt::format("{} {} a number from {} to {}, not {}", name, is_number ? "must be" : "expects",
+                     without_zeros(smallest), without_zeros(largest), is_number ? value : "'" + value + "'");
+}
+
 /// What CLI11 says of a value that is missing or of the wrong type names the option and little else.
 std::string describe_value_error(const CLI::ParseError& error, const CLI::App& program) {
   std::string text = error.what();
+  if (const std::string range = describe_range_error(text); !range.empty()) return range;
+  if (const std::string type = between(text, ": 1 required ", " missing"); !type.empty()) {
+    return fmt::format("{0} needs a value: {0} {1}", text.substr(0, text.find(": ")), type);
+  }
+  if (text.find(": At Most 1 required but received ") != std::string::npos) {
+    return fmt::format("{} is given more than once", text.substr(0, text.find(": ")));
+  }
   const std::string failed = "Could not convert: ", missing = " is required";
   if (text.starts_with(failed) && text.find(" = ") != std::string::npos) {
     const std::size_t equals = text.find(" = ");

@@ -26,6 +26,7 @@ using nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
 std::string absolute_file(const std::string& path) {
+  if (fs::is_directory(path)) throw IoError("compare-patterns", fmt::format("'{}' is a folder, not a file", path));
   if (!fs::is_regular_file(path)) throw IoError("compare-patterns", fmt::format("there is no file '{}'", path));
   return fs::absolute(path).lexically_normal().string();
 }
@@ -61,8 +62,9 @@ json experiment_without_graphs(const ComparePatternsCommand& command) {
 }
 
 BuildOptions graph_options(const json& experiment) {
-  const tasks::Task& task = *tasks::all_tasks().front();
   json keys = experiment.at("task");
+  const json kind = keys.is_object() ? keys.value("kind", json()) : json();
+  const tasks::Task& task = kind.is_string() ? tasks::task_named(kind.get<std::string>()) : *tasks::all_tasks().front();
   keys.erase("kind");
   return task.graph_options(ParameterTable(task.task_parameters()).read("task", keys));
 }

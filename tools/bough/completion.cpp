@@ -11,13 +11,14 @@ namespace bough::cli {
 namespace {
 
 /// What the shell offers for a value, by the word that help shows for it.
-enum class Offer { nothing, files, folders, patterns, patterns_and_files, shells };
+enum class Offer { nothing, files, folders, patterns, patterns_and_files, parameters, shells };
 
 Offer offer_for(const std::string& value) {
   if (value == "DIR") return Offer::folders;
   if (value == "FILE") return Offer::files;
   if (value == "KIND,...") return Offer::patterns;
   if (value == "GRAPH") return Offer::patterns_and_files;
+  if (value == "NAME=VALUE") return Offer::parameters;
   if (value == "SHELL") return Offer::shells;
   return Offer::nothing;
 }
@@ -30,14 +31,19 @@ std::string pattern_names() {
   return fmt::format("{}", fmt::join(names, " "));
 }
 
-/// A line of a bash case for each pattern: after its name, `bough graph` takes its parameters.
-std::string bash_parameters() {
+/// "width= degree=": what `bough graph` takes after the name of the pattern.
+std::string parameters_of(const GeneratorDescription& description) {
+  std::vector<std::string> words;
+  for (const Parameter& parameter : description.parameters.parameters()) words.push_back(parameter.name + "=");
+  if (!description.degree.parameter.empty()) words.emplace_back("degree=");
+  return fmt::format("{}", fmt::join(words, " "));
+}
+
+/// A line of a case of bash and zsh for each pattern.
+std::string parameter_cases() {
   std::string cases;
   for (const GeneratorDescription& description : generators().list()) {
-    std::vector<std::string> words;
-    for (const Parameter& parameter : description.parameters.parameters()) words.push_back(parameter.name + "=");
-    if (!description.degree.parameter.empty()) words.emplace_back("degree=");
-    cases += fmt::format("    {}) parameters=\"{}\" ;;\n", description.name, fmt::join(words, " "));
+    cases += fmt::format("    {}) keys=\"{}\" ;;\n", description.name, parameters_of(description));
   }
   return cases;
 }
@@ -66,9 +72,11 @@ std::string bash_offer(Offer offer) {
       // Of a list with commas the last word is completed, and what stands before it stays.
       return "COMPREPLY=($(compgen -P \"${current%\"${current##*,}\"}\" -W \"$patterns\" -- \"${current##*,}\"))";
     case Offer::patterns_and_files:
-      return "if [[ $parameters ]]; then compopt -o nospace; COMPREPLY=($(compgen -W \"$parameters\" -- "
+      return "if [[ $keys ]]; then compopt -o nospace; COMPREPLY=($(compgen -W \"$keys\" -- "
              "\"$current\")); "
              "else COMPREPLY=($(compgen -W \"$patterns\" -- \"$current\") $(compgen -f -- \"$current\")); fi";
+    case Offer::parameters:
+      return ":";  // a case of the first argument
     case Offer::shells:
       return fmt::format("COMPREPLY=($(compgen -W \"{}\" -- \"$current\"))", shells);
   }
@@ -97,7 +105,7 @@ std::string bash_script(const ProgramHelp& program) {
       R"(# bash completion of bough; written by `bough completion bash`
 _bough() {{
   local current=${{COMP_WORDS[COMP_CWORD]}} previous=${{COMP_WORDS[COMP_CWORD - 1]}} command= word
-  local patterns="{patterns}" options="{options}" commands="{commands}" parameters=
+  local patterns="{patterns}" options="{options}" commands="{commands}" keys=
   COMPREPLY=()
   for word in "${{COMP_WORDS[@]:1:COMP_CWORD-1}}"; do
     if [[ " $commands " == *" $word "* ]]; then
@@ -123,7 +131,7 @@ _bough() {{
 }}
 complete -F _bough bough
 )",
-      fmt::arg("patterns", pattern_names()), fmt::arg("parameters", bash_parameters()),
+      fmt::arg("patterns", pattern_names()), fmt::arg("parameters", parameter_cases()),
       fmt::arg("options", fmt::format("{}", fmt::join(names_of(program.options), " "))),
       fmt::arg("commands", fmt::format("{}", fmt::join(command_names(program), " "))), fmt::arg("values", values),
       fmt::arg("command_options", options), fmt::arg("arguments", arguments));
@@ -151,6 +159,8 @@ std::string zsh_offer(Offer offer) {
       return "_sequence compadd - " + pattern_names();
     case Offer::patterns_and_files:
       return "_alternative \"patterns:pattern:(" + pattern_names() + ")\" \"files:file:_files\"";
+    case Offer::parameters:
+      return "_bough_parameters";
     case Offer::shells:
       return fmt::format("({})", shells);
   }
@@ -185,6 +195,14 @@ std::string zsh_script(const ProgramHelp& program) {
   return fmt::format(
       R"(#compdef bough
 # zsh completion of bough; written by `bough completion zsh`
+_bough_parameters() {{
+  local word keys=
+  for word in $words; do
+    case $word in
+{parameters}    esac
+  done
+  compadd -S "" -- ${{=keys}}
+}}
 _bough() {{
   local curcontext=$curcontext state line
   local -a commands
@@ -200,7 +218,8 @@ _bough() {{
 }}
 _bough "$@"
 )",
-      fmt::arg("commands", commands), fmt::arg("options", zsh_options(program.options)), fmt::arg("cases", cases));
+      fmt::arg("commands", commands), fmt::arg("options", zsh_options(program.options)), fmt::arg("cases", cases),
+      fmt::arg("parameters", parameter_cases()));
 }
 
 std::string fish_text(const std::string& text) {
@@ -223,10 +242,18 @@ std::string fish_offer(Offer offer) {
       return " -x -a " + fish_text(pattern_names());
     case Offer::patterns_and_files:
       return " -F -a " + fish_text(pattern_names());
+    case Offer::parameters:
+      return " -x";  // of each pattern, after its name
     case Offer::shells:
       return " -x -a " + fish_text(shells);
   }
   return "";
+}
+
+/// Whether it takes a pattern and then the parameters of that pattern.
+bool has_parameters(const CommandHelp& command) {
+  return std::ranges::any_of(command.arguments,
+                             [](const OptionHelp& argument) { return offer_for(argument.value) == Offer::parameters; });
 }
 
 std::string fish_script(const ProgramHelp& program) {
@@ -247,7 +274,15 @@ std::string fish_script(const ProgramHelp& program) {
                           fish_text(command.description));
     const std::string condition = fmt::format(" -n '__fish_seen_subcommand_from {}'", command.name);
     add_options(condition, command.options);
-    if (!command.arguments.empty()) {
+    if (has_parameters(command)) {
+      const std::string in_command = fmt::format("__fish_seen_subcommand_from {}; and ", command.name);
+      script += fmt::format("complete -c bough -n '{}not __fish_seen_subcommand_from {}'{}\n", in_command,
+                            pattern_names(), fish_offer(Offer::patterns_and_files));
+      for (const GeneratorDescription& description : generators().list()) {
+        script += fmt::format("complete -c bough -n '{}__fish_seen_subcommand_from {}' -a {}\n", in_command,
+                              description.name, fish_text(parameters_of(description)));
+      }
+    } else if (!command.arguments.empty()) {
       script += "complete -c bough" + condition + fish_offer(offer_for(command.arguments.front().value)) + "\n";
     }
   }

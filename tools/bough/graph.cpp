@@ -36,6 +36,34 @@ BuiltGraph build(const GraphRequest& request) {
   return built;
 }
 
+std::string kind_of(const nlohmann::json& specification) {
+  return (specification.is_string() ? specification : specification.at("kind")).get<std::string>();
+}
+
+/// What a layer has to know beside the edges; nullptr if nothing. Bipartite graphs are as complete as others: their
+/// counts of nodes are saved with them, and `{"kind": "file"}` refuses them.
+const char* beyond_edges(const AttentionGraph& graph) {
+  if (!graph.stages.empty()) return "a layer applies them in stages, one after the other";
+  if (!graph.head_groups.empty()) return "each group of heads follows its own share of them";
+  if (graph.soft_span) return "each head learns how far along them it sees";
+  if (std::ranges::find(graph.kinds, NodeKind::input) != graph.kinds.end())
+    return "some of its nodes are read and never updated";
+  return nullptr;
+}
+
+/// A file of the edges would train as another pattern without a word; printed edges come with a note that says so.
+void check_edges_are_all(const GraphCommand& command, const nlohmann::json& specification,
+                         const AttentionGraph& graph) {
+  const char* reason = beyond_edges(graph);
+  if (reason == nullptr) return;
+  const std::string sentence = fmt::format(
+      "the edges of '{}' are not the whole pattern: {}; give an experiment the pattern itself as its \"graph\", not a "
+      "file of them",
+      kind_of(specification), reason);
+  if (!command.npz.empty()) throw ConfigError("graph", "--npz cannot save this: " + sentence);
+  if (command.edges) fmt::print(stderr, "note: {}\n", sentence);
+}
+
 void print_edges(const AttentionGraph& graph) {
   const nlohmann::json root = graph.root < 0 ? nlohmann::json() : nlohmann::json(graph.root);
   fmt::print("{{\"num_nodes\":{},", graph.graph.num_dst());
@@ -155,7 +183,7 @@ void write_file(const std::string& path, const std::string& text) {
 /// "bpt (alignment=pair, k=4), 64 tokens, causal": the parameters that the specification has, and the defaults of the
 /// others.
 std::string title_of(const nlohmann::json& specification, const AttentionGraph& graph) {
-  const std::string kind = (specification.is_string() ? specification : specification.at("kind")).get<std::string>();
+  const std::string kind = kind_of(specification);
   nlohmann::json parameters = specification.is_object() ? specification : nlohmann::json::object();
   for (const char* key : {"kind", "length", "causal"}) parameters.erase(key);
   for (const GeneratorDescription& description : generators().list()) {
@@ -204,6 +232,12 @@ DrawOptions drawing(const GraphCommand& command, const nlohmann::json& specifica
 }  // namespace
 
 void run_graph(const GraphCommand& command) {
+  for (const std::string& word : command.parameters) {
+    if (word.empty() || word.find_first_not_of("0123456789") != std::string::npos) continue;
+    throw ConfigError(
+        "graph",
+        fmt::format("expects parameters like k=4, not '{0}'; --length {0} says how many tokens there are", word));
+  }
   if (!command.npz.empty() && !command.npz.ends_with(".npz")) {
     throw ConfigError("graph", fmt::format("--npz needs a file name that ends in .npz, not '{}'", command.npz));
   }
@@ -216,6 +250,7 @@ void run_graph(const GraphCommand& command) {
   }
   const GraphRequest request = request_for(specification);
   const BuiltGraph built = build(request);
+  check_edges_are_all(command, specification, built.graph);
   const bool writes = !command.svg.empty() || !command.html.empty() || !command.npz.empty();
   if (!command.svg.empty() || !command.html.empty()) {
     const DrawOptions options = drawing(command, specification, built.graph);

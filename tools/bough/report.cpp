@@ -20,14 +20,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void require_results(const std::string& folder) {
-  if (fs::exists(fs::path(folder) / "results.json")) return;
-  throw IoError("report", fmt::format("'{}' {}; name a folder that bough run has written, such as results/NAME", folder,
-                                      fs::exists(folder) ? "holds no results.json" : "is not there"));
-}
-
 runner::Results results_in(const std::string& folder) {
-  require_results(folder);
+  require_results(folder, "report");
   return runner::load_results((fs::path(folder) / "results.json").string());
 }
 
@@ -81,7 +75,7 @@ void write_and_print_report(const std::string& folder) { print_and_write(runner:
 
 void run_report(const ReportCommand& command) {
   for (const std::string& library : command.plugins) load_plugin(library);
-  require_results(command.folder);
+  require_results(command.folder, "report");
   if (command.note || command.leave_out_times) {
     runner::Results results = results_in(command.folder);
     if (command.note) results.note = *command.note;

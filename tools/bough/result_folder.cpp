@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <chrono>
 #include <filesystem>
 #include <optional>
 
@@ -25,11 +26,18 @@ bool is_folder_of(const std::string& folder, const std::string& name) {
   return !number.empty() && std::ranges::all_of(number, [](unsigned char c) { return std::isdigit(c) != 0; });
 }
 
-bool holds_results_of(const fs::path& folder, const std::string& name) {
+/// When results of that experiment in the folder changed; nothing if it holds none. Results of earlier versions do not
+/// tell: the time of their file, which `bough report --note` changes too, stands for it.
+std::optional<std::string> time_of_results(const fs::path& folder, const std::string& name) {
+  const fs::path file = folder / "results.json";
   try {
-    return runner::load_results((folder / "results.json").string()).name == name;
+    const runner::Results results = runner::load_results(file.string());
+    if (results.name != name) return {};
+    if (!results.changed_at.empty()) return results.changed_at;
+    const auto time = std::chrono::file_clock::to_sys(fs::last_write_time(file));
+    return runner::time_in_words(std::chrono::time_point_cast<std::chrono::system_clock::duration>(time));
   } catch (const Error&) {
-    return false;
+    return {};
   }
 }
 
@@ -48,14 +56,14 @@ std::string new_folder(const std::string& name) {
 }
 
 std::string last_folder(const std::string& name) {
-  std::optional<fs::file_time_type> latest;
+  std::optional<std::string> latest;
   std::string result;
   std::error_code error;
   for (fs::directory_iterator entry(all_results, error), end; !error && entry != end; entry.increment(error)) {
     const fs::path folder = entry->path();
-    if (!is_folder_of(folder.filename().string(), name) || !holds_results_of(folder, name)) continue;
-    const fs::file_time_type changed = fs::last_write_time(folder / "results.json");
-    if (latest && changed <= *latest) continue;
+    if (!is_folder_of(folder.filename().string(), name)) continue;
+    const std::optional<std::string> changed = time_of_results(folder, name);
+    if (!changed || (latest && *changed <= *latest)) continue;
     latest = changed;
     result = folder.string();
   }
@@ -63,6 +71,15 @@ std::string last_folder(const std::string& name) {
   throw ConfigError("run", fmt::format("there are no results of the experiment '{}' in '{}' to go on with; --out names "
                                        "their folder if they are elsewhere",
                                        name, all_results.string()));
+}
+
+void require_results(const std::string& folder, const std::string& command) {
+  if (fs::exists(fs::path(folder) / "results.json")) return;
+  const char* const state = !fs::exists(folder)         ? "is not there"
+                            : !fs::is_directory(folder) ? "is a file, not a folder"
+                                                        : "holds no results.json";
+  throw IoError(command,
+                fmt::format("'{}' {}; name a folder that bough run has written, such as results/NAME", folder, state));
 }
 
 void require_place_for_report(const std::string& folder) {

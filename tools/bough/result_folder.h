@@ -7,8 +7,11 @@ namespace bough::cli {
 
 /// results/<name>, or the first of results/<name>-2, -3, ... that is not there yet.
 std::string new_folder(const std::string& name);
-/// The one of these folders whose results of that experiment changed last. ConfigError if there is none.
+/// The one of these folders in which a run of that experiment began or ended last. ConfigError if there is none.
 std::string last_folder(const std::string& name);
+
+/// IoError from that command if there are no results in the folder.
+void require_results(const std::string& folder, const std::string& command);
 
 /// ConfigError if a report in the folder would replace files that are not the report of the results there.
 void require_place_for_report(const std::string& folder);

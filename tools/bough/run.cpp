@@ -77,6 +77,20 @@ void write_experiment(const RunCommand& command) {
   fmt::print(stderr, "the experiment is in {0}; to run it again, changed or not: bough run {0}\n", command.file);
 }
 
+/// What the folder has already, in one line: a larger sweep joins the runs that were there before.
+std::string runs_that_are_kept(const ExperimentPlan& plan, const RunCommand& command) {
+  const fs::path file = fs::path(command.out) / "results.json";
+  if (command.resume || !fs::exists(file)) return "";
+  runner::Results before = runner::load_results(file.string());
+  const auto kept = std::ranges::count_if(plan.runs, [&](const RunEstimate& run) {
+    const runner::RunResult* result = before.find(run.name);
+    return result != nullptr && result->status == RunStatus::done;
+  });
+  if (kept == 0) return "";
+  return fmt::format("{} has {} of these {} runs already; {} kept\n", command.out, kept, plan.runs.size(),
+                     kept == 1 ? "it is" : "they are");
+}
+
 /// Prints the table of a dry run, otherwise how far the runs are.
 class ProgressPrinter : public RunObserver {
  public:
@@ -86,7 +100,7 @@ class ProgressPrinter : public RunObserver {
 
   void on_plan(const ExperimentPlan& plan) override {
     plan_ = plan;
-    fmt::print(stderr, "{}", remarks_);
+    fmt::print(stderr, "{}{}", remarks_, runs_that_are_kept(plan, command_));
     for (const std::string& remark : plan.remarks) fmt::print(stderr, "{}\n", remark);
     if (command_.dry_run) return print_plan(plan);
     const auto can_start = [](const RunEstimate& run) { return run.error.empty(); };
@@ -172,6 +186,11 @@ void load_recorded_plugins(const std::string& folder) {
 
 nlohmann::json given_experiment(const RunCommand& command) {
   if (!command.text.empty()) return parse_json(command.text, "experiment");
+  const fs::path description = fs::path(command.file) / "experiment.json";
+  if (!command.file.empty() && !is_inline(command.file) && fs::is_regular_file(description)) {
+    throw IoError(command.file,
+                  fmt::format("is a folder of results; the experiment that it is of is '{}'", description.string()));
+  }
   return command.file.empty() ? runner::default_experiment() : json_from_argument(command.file, "experiment");
 }
 
@@ -244,6 +263,9 @@ void run_experiment(RunCommand command) {
   if (command.out.empty()) {
     const std::string name = runner::experiment_name(whole, command.overrides);
     command.out = command.resume ? last_folder(name) : new_folder(name);
+  }
+  if (fs::exists(command.out) && !fs::is_directory(command.out)) {
+    throw ConfigError("--out", fmt::format("'{}' is a file; results go into a folder", command.out));
   }
   if (command.resume) require_runs_to_resume(command.out);
   // An experiment that was given again says itself where its plug-ins are now.

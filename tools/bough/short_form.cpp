@@ -67,9 +67,17 @@ json graph_from_argument(const std::string& argument) {
   const bool is_json = argument.starts_with('{') || argument.starts_with('[');
   const bool is_name = !is_json && argument.find('/') == std::string::npos && !argument.ends_with(".json") &&
                        !std::filesystem::exists(argument);
-  if (!is_name) return json_from_argument(argument, "graph");
-  generators().describe(argument);  // says which names there are if this is none of them
-  return {{"kind", argument}};
+  if (is_name) {
+    generators().describe(argument);  // says which names there are if this is none of them
+    return {{"kind", argument}};
+  }
+  try {
+    return json_from_argument(argument, "graph");
+  } catch (const ConfigError& error) {
+    if (is_json || argument.ends_with(".json") || !std::filesystem::is_regular_file(argument)) throw;
+    throw ConfigError(fmt::format("{}; if it is a file of edges, say {}", error.what(),
+                                  R"({"kind": "file", "path": ")" + argument + R"("})"));
+  }
 }
 
 std::vector<std::string> split_outside_brackets(const std::string& text, char separator) {

@@ -15,6 +15,7 @@
 #include "tasks/runner/live_results.h"
 #include "tools/bough/commands.h"
 #include "tools/bough/open_page.h"
+#include "tools/bough/result_folder.h"
 #include "tools/bough/watch_assets.h"
 #include "tools/report/differences.h"
 #include "tools/report/report.h"
@@ -124,6 +125,7 @@ int bind(httplib::Server& server, int port) {
 void run_watch(const WatchCommand& command) {
   using namespace std::chrono_literals;
   for (const std::string& library : command.plugins) load_plugin(library);
+  require_results(command.folder, "watch");
   LiveReport report(command.folder);
   report.data();  // what is wrong with the folder is said here
 

@@ -37,6 +37,9 @@ foreach(component ${CPACK_COMPONENTS_ALL})
     write_file(${usr}/share/lintian/overrides/${package}
                "# The libraries depend on each other and change together.\n${package}: package-name-doesnt-match-sonames *\n")
   endif()
+  if(EXISTS ${usr}/share/zsh/site-functions) # where zsh of Debian does not look
+    file(RENAME ${usr}/share/zsh/site-functions ${usr}/share/zsh/vendor-completions)
+  endif()
   file(GLOB manuals ${usr}/share/man/man1/*.1)
   execute_process(COMMAND gzip -9n ${documents}/changelog.Debian ${manuals} COMMAND_ERROR_IS_FATAL ANY)
   file(GLOB_RECURSE linked ${usr}/bin/* ${usr}/lib/*.so*)

@@ -1,7 +1,6 @@
 // The program of docs/guide.md, which shows it piece by piece.
 #include <bough/bough.h>
 
-#include <cstdio>
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -95,6 +94,22 @@ void graphs() {
   frame.update_all(fn::u_mul_e("h", "weight", "m"), fn::sum("m", "sum"));
   frame.update_all([](const EdgeBatch& e) { return relu(e.src("h") - e.dst("h")); }, fn::max("m", "steepest"));
   std::cout << frame.node("sum").shape() << " " << frame.node("steepest").shape() << "\n";
+
+  const Graph typed = Graph::from_edges({0, 1, 2, 3}, {1, 2, 3, 0}, {.edge_types = {0, 1, 0, 1}});
+  const Tensor weights = randn({typed.num_edge_types(), 8, 8});
+  Frame relational(typed);
+  relational.node("h") = randn({4, 1, 8});
+  relational.update_all([&](const EdgeBatch& e) { return matmul(e.src("h"), gather_rows(weights, e.type())); },
+                        fn::mean("m", "h"));
+  std::cout << relational.node("h").shape() << "\n";
+}
+
+void files() {
+  const std::string file = (std::filesystem::temp_directory_path() / "bough-guide.npz").string();
+  save_npz(file, {{"features", randn({4, 8})}, {"labels", Tensor::from_vector<std::int64_t>({0, 1, 1, 0}, {4})}});
+  const NamedTensors data = load_npz(file);
+  std::cout << data.at("features").shape() << " " << data.at("labels") << "\n";
+  std::filesystem::remove(file);
 }
 
 bool training() {
@@ -130,6 +145,18 @@ bool training() {
   return sum(cast(right, DType::float32)).item<float>() > 36;
 }
 
+bool transformer() {
+  const auto tree = generators().make("bpt", {{"k", 2}});
+  const AttentionGraph both = batch({tree->build({.length = 12}), tree->build({.length = 20})});
+  const auto options = nn::GraphTransformerOptions::for_graph(
+      *tree, 64, {.layers = 2, .layer = {.dim = 16, .heads = 2, .feed_forward = 32}});
+  const nn::GraphTransformer encoder(options);
+  const auto schedule = nn::make_layer_schedule(both, {.layers = options.layers, .readout = both.readout});
+  const Tensor sentences = encoder.forward(schedule, randn({both.num_tokens(), 16}));
+  std::cout << sentences.shape() << "\n";
+  return sentences.shape() == Shape{2, 16};
+}
+
 bool attention_patterns() {
   generators().add<Before>();
   const ExperimentResults results =
@@ -147,6 +174,7 @@ int main() {
   manual_seed(1);
   tensors();
   graphs();
-  const bool trained = training(), compared = attention_patterns();
-  return trained && compared ? 0 : 1;
+  files();
+  const bool trained = training(), read_out = transformer(), compared = attention_patterns();
+  return trained && read_out && compared ? 0 : 1;
 }

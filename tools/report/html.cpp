@@ -33,7 +33,7 @@ std::string score_cell(const Point& point, bool has_last) {
   const std::string score = with_deviation(point.metric, 4);
   if (!has_last || point.last_metric.count == 0) return cell(score);
   const std::string step = point.best_step.count > 0 ? fmt::format("step {:.0f}, ", point.best_step.mean) : "";
-  return fmt::format("<td>{}<small>{}last {:.4f}</small></td>", score, step, point.last_metric.mean);
+  return fmt::format("<td>{}<small>{}last {}</small></td>", score, step, with_deviation(point.last_metric, 4));
 }
 
 std::string f1_cell(const Point& point) {
@@ -50,16 +50,13 @@ std::string table_of(const Summary& summary) {
       has_f1 ? "<th>macro F1</th>" : "");
   for (std::size_t i = 0; i < summary.points.size(); ++i) {
     const Point& point = summary.points[i];
-    Statistic megabytes = point.memory_bytes;
-    megabytes.mean /= 1e6;
-    megabytes.deviation /= 1e6;
     text += fmt::format(
         "<tr><td><button data-point=\"{}\">{}</button></td><td>{:.2f}</td><td>{}</td>{}{}<td>{}</td>"
         "<td>{}</td><td>{}</td><td>{}</td>{}{}<td>{}</td></tr>\n",
         i, escape_xml(point.label), point.degree, point.length, score_cell(point, has_last),
         has_f1 ? f1_cell(point) : "", point.metric.count, point.num_edges, point.num_nodes, point.parameters,
         time_cell(point, point.train_seconds, 1), time_cell(point, point.tokens_per_second, 0),
-        with_deviation(megabytes, 1));
+        with_deviation(point.megabytes(), 1));
   }
   return text + "</tbody>";
 }

@@ -57,6 +57,9 @@ struct Point {
   std::string times_remark = {};       ///< why they cannot be compared
   std::vector<std::string> runs = {};  ///< their names
   std::vector<Times> run_times = {};   ///< of each of them
+
+  /// memory_bytes in millions.
+  Statistic megabytes() const { return {memory_bytes.mean / 1e6, memory_bytes.deviation / 1e6, memory_bytes.count}; }
 };
 
 /// Whether both were scored on the same data. What one of them does not tell is not compared, and the name of a file

@@ -19,19 +19,35 @@ char mark_of(std::size_t series) {
 /// A time, with a mark if it cannot be compared.
 std::string time_text(const Point& point, const Statistic& value, int decimals) {
   if (point.times == Times::left_out) return "-";
-  return fmt::format("{:.{}f}{}", value.mean, decimals, point.times == Times::doubtful ? "*" : "");
+  return with_deviation(value, decimals) + (point.times == Times::doubtful ? "*" : "");
 }
 
-/// The mean of the best steps and of the scores after the last, in two columns.
-std::string last_text(const Point& point) {
-  const auto cell = [](const Statistic& value, int decimals) {
-    return value.count > 0 ? fmt::format("{:>9.{}f}  ", value.mean, decimals) : fmt::format("{:>9}  ", "-");
+std::string score_or_dash(const Statistic& score) { return score.count > 0 ? with_deviation(score, 4) : "-"; }
+
+struct Row {
+  std::vector<std::string> cells;
+  std::string remark = {};  ///< after the last cell, as wide as it is
+};
+
+/// Columns that are as wide as their widest cell, two blanks apart: the first begins on the left, the others end on the
+/// right. The first row has all columns, others may end early.
+std::string aligned(const std::vector<Row>& rows) {
+  const auto characters = [](const std::string& text) {  // a character of UTF-8 has one byte that is no continuation
+    return static_cast<std::size_t>(std::ranges::count_if(text, [](char c) { return (c & 0xC0) != 0x80; }));
   };
-  return cell(point.best_step, 0) + cell(point.last_metric, 4);
-}
-
-std::string f1_text(const Point& point) {
-  return fmt::format("{:>17}  ", point.macro_f1.count > 0 ? with_deviation(point.macro_f1, 4) : "-");
+  std::vector<std::size_t> widths(rows.front().cells.size(), 0);
+  for (const Row& row : rows) {
+    for (std::size_t i = 0; i < row.cells.size(); ++i) widths[i] = std::max(widths[i], characters(row.cells[i]));
+  }
+  std::string text;
+  for (const Row& row : rows) {
+    for (std::size_t i = 0; i < row.cells.size(); ++i) {
+      const std::string blanks(widths[i] - characters(row.cells[i]), ' ');
+      text += i == 0 ? row.cells[i] + blanks : "  " + blanks + row.cells[i];
+    }
+    text += (row.remark.empty() ? "" : "  " + row.remark) + "\n";
+  }
+  return text;
 }
 
 /// In lines of at most this width, each after two blanks.
@@ -48,51 +64,54 @@ std::string wrapped(const std::vector<std::string>& sentences, std::size_t width
   return line.empty() ? text : text + "  " + line + "\n";
 }
 
-/// Mean scores with placeholder tokens in front of each text, a row for each setting that was tested so.
-std::string shifts_text(const Summary& summary, std::size_t width) {
-  std::size_t most = 0;
-  std::string rows;
+/// Scores with placeholder tokens in front of each text, a row for each setting that was tested so.
+std::string shifts_text(const Summary& summary) {
+  std::vector<Row> rows = {{.cells = {"tokens in front"}}};
   for (const Point& point : summary.points) {
     const std::vector<Statistic>& shifts = point.classification.shifts;
     if (shifts.empty()) continue;
-    most = std::max(most, shifts.size());
-    rows += fmt::format("{:<{}}", point.label, width);
-    for (const Statistic& score : shifts) rows += fmt::format("  {:>6.4f}", score.mean);
-    rows += "\n";
+    for (std::size_t shift = rows.front().cells.size() - 1; shift < shifts.size(); ++shift) {
+      rows.front().cells.push_back(std::to_string(shift));
+    }
+    std::vector<std::string> cells = {point.label};
+    for (const Statistic& score : shifts) cells.push_back(with_deviation(score, 4));
+    rows.push_back({.cells = std::move(cells)});
   }
-  if (rows.empty()) return "";
-  std::string head = fmt::format("{:<{}}", "tokens in front", width);
-  for (std::size_t shift = 0; shift < most; ++shift) head += fmt::format("  {:>6}", shift);
-  return fmt::format("Mean test {} with placeholder tokens in front of each text:\n{}\n{}", summary.results.metric.name,
-                     head, rows);
+  if (rows.size() == 1) return "";
+  return fmt::format("Mean test {} with placeholder tokens in front of each text:\n{}", summary.results.metric.name,
+                     aligned(rows));
 }
 
 }  // namespace
 
 std::string table_text(const Summary& summary) {
-  std::size_t width = 7;
-  for (const Point& point : summary.points) width = std::max(width, point.label.size());
-  for (const runner::Reference& reference : summary.results.references) width = std::max(width, reference.name.size());
   const bool has_last = summary.has_last_scores(), has_f1 = summary.has_macro_f1();
-  std::string text =
-      fmt::format("{:<{}}  {:>8}  {:>17}  {}{}{:>6}  {:>9}  {:>9}  {:>9}  {:>9}  {:>10}\n", "pattern", width, "degree",
-                  "test " + summary.results.metric.name, has_f1 ? fmt::format("{:>17}  ", "macro_f1") : "",
-                  has_last ? fmt::format("{:>9}  {:>9}  ", "at step", "last step") : "", "seeds", "edges", "length",
-                  "seconds", "tokens/s", "memory MB");
+  std::vector<std::string> head = {"pattern", "degree", "test " + summary.results.metric.name};
+  if (has_f1) head.emplace_back("macro_f1");
+  if (has_last) head.insert(head.end(), {"at step", "last step"});
+  head.insert(head.end(), {"seeds", "edges", "length", "seconds", "tokens/s", "memory MB"});
+  std::vector<Row> rows = {{.cells = std::move(head)}};
   for (const Point& point : summary.points) {
-    text += fmt::format("{:<{}}  {:>8.2f}  {:>17}  {}{}{:>6}  {:>9}  {:>9}  {:>9}  {:>9}  {:>10.1f}\n", point.label,
-                        width, point.degree, with_deviation(point.metric, 4), has_f1 ? f1_text(point) : "",
-                        has_last ? last_text(point) : "", point.metric.count, point.num_edges, point.length,
-                        time_text(point, point.train_seconds, 1), time_text(point, point.tokens_per_second, 0),
-                        point.memory_bytes.mean / 1e6);
+    std::vector<std::string> cells = {point.label, fmt::format("{:.2f}", point.degree),
+                                      with_deviation(point.metric, 4)};
+    if (has_f1) cells.push_back(score_or_dash(point.macro_f1));
+    if (has_last) {
+      cells.push_back(point.best_step.count > 0 ? fmt::format("{:.0f}", point.best_step.mean) : "-");
+      cells.push_back(score_or_dash(point.last_metric));
+    }
+    cells.insert(cells.end(), {std::to_string(point.metric.count), std::to_string(point.num_edges),
+                               std::to_string(point.length), time_text(point, point.train_seconds, 1),
+                               time_text(point, point.tokens_per_second, 0), with_deviation(point.megabytes(), 1)});
+    rows.push_back({.cells = std::move(cells)});
   }
   for (const runner::Bound& bound : summary.results.bounds) {
-    text += fmt::format("{:<{}}  {:>8}  {:>17.4f}\n", bound.name, width, "", bound.value);
+    rows.push_back({.cells = {bound.name, "", fmt::format("{:.4f}", bound.value)}});
   }
   for (const runner::Reference& reference : summary.results.references) {
-    text += fmt::format("{:<{}}  {:>8}  {:>17.4f}  cited, not run here{}\n", reference.name, width, "", reference.value,
-                        reference.source.empty() ? "" : ": " + reference.source);
+    rows.push_back({.cells = {reference.name, "", fmt::format("{:.4f}", reference.value)},
+                    .remark = "cited, not run here" + (reference.source.empty() ? "" : ": " + reference.source)});
   }
+  std::string text = aligned(rows);
   if (has_last)
     text += fmt::format("Tested are the checkpoints that were {} (at step), not the last.\n", summary.best_in_words());
   for (const runner::RunResult& run : summary.results.runs) {
@@ -103,7 +122,7 @@ std::string table_text(const Summary& summary) {
   const bool has_mark =
       std::ranges::any_of(summary.points, [](const Point& point) { return point.times == Times::doubtful; });
   for (const std::string& remark : summary.times_remarks()) text += (has_mark ? "* " : "") + remark + "\n";
-  text += shifts_text(summary, std::max<std::size_t>(width, 15));
+  text += shifts_text(summary);
   if (!summary.results.note.empty()) text += fmt::format("Note: {}\n", summary.results.note);
   return text;
 }

@@ -31,7 +31,8 @@ Graph load_graph(const std::string& path);
 
 /// Writes a graph; the file appears complete or not at all. The ending of the name chooses the kind: .bough (binary),
 /// .npz (uncompressed int32 arrays as above) or .txt, .tsv, .edges (edge list; a batch is written as one graph).
-/// Derived formats are not saved. IoError for another ending or if the file cannot be written.
+/// Derived formats are not saved, nor is what attention_form tells: loaded again, the graph is plain. IoError for
+/// another ending or if the file cannot be written.
 void save_graph(const std::string& path, const Graph& graph);
 
 /// Tensors by name: features, labels, masks.

@@ -28,6 +28,7 @@ std::vector<json> solvable() {
           {{"kind", "hierarchical"}, {"feedback", true}},
           {{"kind", "kary"}},
           {{"kind", "longformer"}},
+          {{"kind", "memory"}},
           {{"kind", "sparse_fixed"}, {"stride", 8}},
           {{"kind", "sparse_strided"}},
           {{"kind", "sparse_strided"}, {"split_heads", true}},
