@@ -7,11 +7,11 @@ namespace {
 constexpr std::int64_t row_cost = 4;
 
 void split(std::int32_t row, std::int64_t begin, std::int64_t end, std::int64_t split_edges, RowSchedule& schedule) {
-  const std::int32_t first = schedule.num_partials;
+  const std::int32_t first_partial = schedule.num_partials;
   split_rows::for_each_split(begin, end, split_edges, [&](std::int64_t first, std::int64_t last) {
     schedule.items.push_back({row, row + 1, first, last, schedule.num_partials++});
   });
-  schedule.split_rows.push_back({row, first, schedule.num_partials - first});
+  schedule.split_rows.push_back({row, first_partial, schedule.num_partials - first_partial});
 }
 
 }  // namespace
