@@ -24,6 +24,8 @@ std::string error_of(std::string_view text, JsonLimits limits = {}) {
   return "no error";
 }
 
+std::string repeated(char character, std::size_t count) { return std::string(count, character); }
+
 TEST(ParseJson, ReadsWhatTheLibraryReads) {
   const std::string text =
       R"({"a": [1, -2, 2.5, 1e3, true, null], "b": {"c": "d\u00e9", "e": []}, "f": 18446744073709551615})";
@@ -62,9 +64,9 @@ TEST(ParseJson, RefusesDeepNestingWithoutRecursion) {
 }
 
 TEST(ParseJson, RefusesTooManyBytesAndGarbageAtOnce) {
-  EXPECT_THAT(error_of(std::string(100'000'000, 'x')), HasSubstr("100000000 bytes are too many"));
-  EXPECT_THAT(error_of(std::string(60'000'000, '\x01')), HasSubstr("not valid JSON"));
-  EXPECT_LT(error_of("{\"" + std::string(10'000'000, 'k') + "\": x}").size(), 400u);
+  EXPECT_THAT(error_of(repeated('x', 100'000'000)), HasSubstr("100000000 bytes are too many"));
+  EXPECT_THAT(error_of(repeated('\x01', 60'000'000)), HasSubstr("not valid JSON"));
+  EXPECT_LT(error_of("{\"" + repeated('k', 10'000'000) + "\": x}").size(), 400u);
   EXPECT_THAT(error_of("12345", {.max_bytes = 4}), HasSubstr("at most 4"));
 }
 
