@@ -254,6 +254,8 @@ std::vector<Parameter> classifier_parameters(bool pairs) {
                                          {.smallest = 1, .largest = 65536}));
   parameters.push_back(
       boolean_parameter("freeze_embeddings", "with published vectors, train none of the embeddings", true));
+  parameters.push_back(number_parameter("word_dropout", "share of the words whose whole embedding is set to zero",
+                                        {.initial = 0.0, .minimum = 0, .maximum = 0.999}));
   if (pairs) {
     parameters.push_back(boolean_parameter(
         "cross", "after each layer over its own sentence, each node attends to the tokens of the other sentence",
@@ -323,6 +325,7 @@ TextClassifierOptions classifier_options(const Settings& model, const GraphGener
   TextClassifierOptions options{.words = size.words,
                                 .embedding_dim = size.embedding_dim,
                                 .freeze_embeddings = size.published && model.boolean("freeze_embeddings"),
+                                .word_dropout = model.number("word_dropout"),
                                 .input = input_layer_options(model, size.longest),
                                 .sequences_per_text = size.pairs ? 2 : 1,
                                 .hidden = model.integer("hidden"),

@@ -46,7 +46,8 @@ TextClassifier::TextClassifier(const TextClassifierOptions& options)
       options_(options),
       input_(of_width(options.input, input_width(options))),
       output_({.in = options.hidden > 0 ? options.hidden : readout_width(options), .out = options.classes}),
-      output_dropout_(options.output_dropout) {
+      output_dropout_(options.output_dropout),
+      word_dropout_(options.word_dropout) {
   if (options.sequences_per_text != 1 && options.sequences_per_text != 2) {
     throw ConfigError("classifier", fmt::format("a text has 1 or 2 sequences, not {}", options.sequences_per_text));
   }
@@ -75,6 +76,7 @@ TextClassifier::TextClassifier(const TextClassifierOptions& options)
   }
   add_module("output", output_);
   add_module("output_dropout", output_dropout_);
+  add_module("word_dropout", word_dropout_);
 }
 
 void TextClassifier::set_embeddings(const Tensor& rows) {
@@ -90,15 +92,23 @@ void TextClassifier::set_embeddings(const Tensor& rows) {
   load_state(own);
 }
 
+Tensor TextClassifier::words_kept(const SequenceBatch& batch) const {
+  Tensor kept;
+  if (batch.has_placeholders) {
+    std::vector<float> words;
+    for (const std::int32_t word : batch.words.to_vector<std::int32_t>()) {
+      words.push_back(word == WordTable::placeholder ? 0.0f : 1.0f);
+    }
+    kept = Tensor::from_vector(words, {std::ssize(words), 1}).to(embeddings.device());
+  }
+  if (!word_dropout_.active()) return kept;
+  if (!kept.defined()) kept = ones({batch.words.size(0), 1}, {.device = embeddings.device()});
+  return word_dropout_.forward(kept) * (1 - options_.word_dropout);  // dropout scales what it keeps up
+}
+
 Tensor TextClassifier::embed(const SequenceBatch& batch) const {
   Tensor rows = gather_rows(embeddings, batch.words);
-  if (batch.has_placeholders) {
-    std::vector<float> keep;
-    for (const std::int32_t word : batch.words.to_vector<std::int32_t>()) {
-      keep.push_back(word == WordTable::placeholder ? 0.0f : 1.0f);
-    }
-    rows = rows * Tensor::from_vector(keep, {std::ssize(keep), 1}).to(rows.device());
-  }
+  if (const Tensor kept = words_kept(batch); kept.defined()) rows = rows * kept;
   if (projection_ != nullptr) rows = projection_->forward(rows);
   return input_.forward(rows, batch.positions);
 }

@@ -17,6 +17,9 @@ struct TextClassifierOptions {
   std::int64_t words = 0;          ///< rows of the embedding table
   std::int64_t embedding_dim = 0;  ///< width of a row; if it is not that of the layers, rows are projected
   bool freeze_embeddings = false;  ///< the table is not trained
+  /// Share of the words whose embedding is zero in a training step; the others stay as they are. A model that has seen
+  /// it knows what a position without a word means, and leans less on single words.
+  double word_dropout = 0;
   nn::GraphTransformerOptions transformer = {};  ///< the layers
   /// Instead of the transformer, which is not made then: recurrent layers along the graph.
   std::optional<nn::RecurrentStackOptions> recurrent = {};
@@ -48,6 +51,8 @@ class TextClassifier : public nn::Module {
   Tensor embeddings;  ///< [words, embedding_dim]; a buffer if it is not trained
 
  private:
+  /// By token [tokens, 1], 1 or 0: whether its embedding is read; undefined where all are.
+  Tensor words_kept(const SequenceBatch& batch) const;
   /// Of the read-out nodes. Nodes without a token read zeros.
   Tensor recurrent_states(const SequenceBatch& batch) const;
   Tensor sequence_vectors(const SequenceBatch& batch) const;
@@ -59,7 +64,7 @@ class TextClassifier : public nn::Module {
   std::unique_ptr<nn::RecurrentStack> recurrent_;
   std::unique_ptr<nn::Linear> hidden_;
   nn::Linear output_;
-  nn::Dropout output_dropout_;
+  nn::Dropout output_dropout_, word_dropout_;
 };
 
 }  // namespace bough

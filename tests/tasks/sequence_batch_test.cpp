@@ -8,6 +8,7 @@
 #include "bough/autograd/autograd.h"
 #include "bough/core/errors.h"
 #include "bough/core/random.h"
+#include "bough/ops/rows.h"
 #include "tasks/texts/cached_generator.h"
 #include "tasks/texts/cross_stage.h"
 #include "tasks/texts/text_classifier.h"
@@ -111,6 +112,30 @@ TEST(SequenceBatch, PutsPlaceholdersWithoutAnEmbeddingInFront) {
   const std::vector<float> rows = model.embed(batch).to_vector<float>();
   for (std::size_t i = 0; i < 16; ++i) EXPECT_EQ(rows[i], 0) << i;
   EXPECT_NE(rows[16], 0);
+}
+
+TEST(SequenceBatch, WordDropoutZeroesWholeEmbeddingsInTrainingOnly) {
+  const SequenceBatcher batcher(pattern({{"kind", "window"}, {"width", 1}}), {.readout = SequenceReadout::tokens});
+  const std::vector<Words> texts(64, Words(10, 7));
+  const SequenceBatch batch = batcher.make(spans(texts));
+  manual_seed(5);
+  TextClassifier model(
+      {.words = 20,
+       .embedding_dim = 8,
+       .word_dropout = 0.25,
+       .transformer = {.layers = 1, .layer = {.dim = 8, .heads = 2, .feed_forward = 8, .num_relations = 3}},
+       .classes = 2});
+  const std::vector<float> word = gather_rows(model.embeddings, batch.words).to_vector<float>();
+  std::int64_t dropped = 0;
+  const std::vector<float> rows = model.embed(batch).to_vector<float>();
+  for (std::size_t token = 0; token < 640; ++token) {
+    const bool zero = rows[8 * token] == 0;
+    dropped += zero;
+    for (std::size_t i = 8 * token; i < 8 * (token + 1); ++i) EXPECT_FLOAT_EQ(rows[i], zero ? 0 : word[i]) << token;
+  }
+  EXPECT_NEAR(static_cast<double>(dropped) / 640, 0.25, 0.06);
+  model.eval();
+  EXPECT_EQ(model.embed(batch).to_vector<float>(), word);
 }
 
 /// By hand: nodes of pair (0, 1) attend to tokens of the other.
