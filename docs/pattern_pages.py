@@ -83,7 +83,8 @@ def in_table(value):
 def degree_row(generator):
     """What stands for a wanted attention degree, where the pattern has a parameter that can be solved for it."""
     solved = generator["degree_parameter"]
-    return f"| `degree` | the attention degree to have, instead of `{solved}`, which is solved for it | a number of at least 0 | |"
+    how = "; a parameter of the pattern in `of` is solved for it" if solved == "of" else f", instead of `{solved}`, which is solved for it"
+    return f"| `degree` | the attention degree to have{how} | a number of at least 0 | |"
 
 
 def parameters_table(generator):

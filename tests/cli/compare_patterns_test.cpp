@@ -163,6 +163,14 @@ TEST(ComparePatterns, KeepsListsOfAPatternTogether) {
   EXPECT_THAT(result.output, HasSubstr("union-bpt_logsparse-seed1"));
 }
 
+TEST(ComparePatterns, GivesADegreeToThePatternWithinAnother) {
+  const ProgramResult result =
+      run_bough(small({"--degree", "14,20", "--patterns", "causal:of=window,bpt", "--dry-run"}));
+  EXPECT_EQ(result.exit_code, 0) << result.errors;
+  EXPECT_THAT(result.output, ::testing::ContainsRegex("causal: of.width [0-9]+ gives degree 14.* .wanted: 14."));
+  EXPECT_THAT(result.output, ::testing::ContainsRegex("causal: of.width [0-9]+ gives degree .* .wanted: 20."));
+}
+
 TEST(ComparePatterns, LeavesTheFilesOfAnotherExperimentAlone) {
   const TemporaryFolder folder;
   const auto compare = [&](const char* patterns, std::vector<std::string> more) {

@@ -65,8 +65,10 @@ class Docs(unittest.TestCase):
         solved = {entry["name"]: entry["degree_parameter"] for entry in json.loads(bough("generators", "--json"))}
         self.assertIn("width", solved.values())
         for name, parameter in solved.items():
-            row = f"| `degree` | the attention degree to have, instead of {parameter} |"
+            how = "; a parameter of the pattern in of is solved for it" if parameter == "of" else f", instead of {parameter}"
+            row = f"| `degree` | the attention degree to have{how} |"
             self.assertEqual(row in sections[name], parameter is not None, name)
+        self.assertEqual([name for name, parameter in solved.items() if parameter == "of"], ["causal", "remap"])
 
     def test_the_page_of_a_pattern_has_the_degree_that_can_be_wanted(self):
         pages = tools_docs().pattern_pages
@@ -74,7 +76,8 @@ class Docs(unittest.TestCase):
         overview = pages.overview(generators)
         for generator in generators:
             solved = generator["degree_parameter"]
-            row = f"| `degree` | the attention degree to have, instead of `{solved}`"
+            how = "; a parameter of the pattern in `of`" if solved == "of" else f", instead of `{solved}`"
+            row = f"| `degree` | the attention degree to have{how}"
             self.assertEqual(row in pages.parameters_table(generator), solved is not None, generator["name"])
             line = next(line for line in overview.splitlines() if f"@subpage pattern_{generator['name']} " in line)
             has_degree = solved is not None or any(p["name"] == "degree" for p in generator["parameters"])
