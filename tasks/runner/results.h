@@ -76,6 +76,7 @@ struct Results {
   /// When a run last began or ended, UTC, "2026-01-31T12:00:00.000Z"; empty in those of earlier versions.
   std::string changed_at = {};
   Metric metric;
+  std::vector<Metric> further_metrics = {};  ///< of the task; numbers that not every run need have
   std::vector<Bound> bounds;
   std::vector<Reference> references = {};
   std::vector<RunResult> runs;

@@ -103,6 +103,8 @@ TEST(ComparePatterns, LearnsFromATextOfOnesOwn) {
                                           "--no-open"});
   ASSERT_EQ(result.exit_code, 0) << result.errors;
   EXPECT_THAT(file_content(folder.file("out/report.html")), AllOf(HasSubstr("window-width"), HasSubstr("on text.txt")));
+  EXPECT_THAT(result.errors, ::testing::ContainsRegex("test bpc [0-9.]+  perplexity [0-9.]+  degree "));
+  EXPECT_THAT(result.output, ::testing::ContainsRegex("degree +test bpc +perplexity +"));
   const json results = json::parse(file_content(folder.file("out/results.json")));
   ASSERT_EQ(results["runs"].size(), 2u);
   for (const json& run : results["runs"]) {

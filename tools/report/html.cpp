@@ -36,25 +36,30 @@ std::string score_cell(const Point& point, bool has_last) {
   return fmt::format("<td>{}<small>{}last {}</small></td>", score, step, with_deviation(point.last_metric, 4));
 }
 
-std::string f1_cell(const Point& point) {
-  return cell(point.macro_f1.count > 0 ? with_deviation(point.macro_f1, 4) : "–");
+std::string further_cell(const Point& point, const runner::Metric& metric) {
+  const auto score = point.further_metrics.find(metric.name);
+  return cell(score == point.further_metrics.end() ? "–" : with_deviation(score->second, 4));
 }
 
 /// The table of all settings. The first cell of a row is a button that shows all of one.
 std::string table_of(const Summary& summary) {
-  const bool has_last = summary.has_last_scores(), has_f1 = summary.has_macro_f1();
+  const bool has_last = summary.has_last_scores();
+  const std::vector<runner::Metric> further = summary.further_metrics();
+  std::string further_heads;
+  for (const runner::Metric& metric : further) further_heads += fmt::format("<th>{}</th>", escape_xml(metric.label));
   std::string text = fmt::format(
       "<thead><tr><th>pattern</th><th>degree</th><th>length</th><th>test {}{}</th>{}<th>seeds</th><th>edges</th>"
       "<th>nodes</th><th>parameters</th><th>seconds</th><th>tokens/s</th><th>memory MB</th></tr></thead>\n<tbody>\n",
-      escape_xml(summary.results.metric.name), has_last ? "<small>best step, last score</small>" : "",
-      has_f1 ? "<th>macro F1</th>" : "");
+      escape_xml(summary.results.metric.name), has_last ? "<small>best step, last score</small>" : "", further_heads);
   for (std::size_t i = 0; i < summary.points.size(); ++i) {
     const Point& point = summary.points[i];
+    std::string further_cells;
+    for (const runner::Metric& metric : further) further_cells += further_cell(point, metric);
     text += fmt::format(
         "<tr><td><button data-point=\"{}\">{}</button></td><td>{:.2f}</td><td>{}</td>{}{}<td>{}</td>"
         "<td>{}</td><td>{}</td><td>{}</td>{}{}<td>{}</td></tr>\n",
-        i, escape_xml(point.label), point.degree, point.length, score_cell(point, has_last),
-        has_f1 ? f1_cell(point) : "", point.metric.count, point.num_edges, point.num_nodes, point.parameters,
+        i, escape_xml(point.label), point.degree, point.length, score_cell(point, has_last), further_cells,
+        point.metric.count, point.num_edges, point.num_nodes, point.parameters,
         time_cell(point, point.train_seconds, 1), time_cell(point, point.tokens_per_second, 0),
         with_deviation(point.megabytes(), 1));
   }
