@@ -64,6 +64,13 @@ struct GraphPicture {
   std::string svg;
 };
 
+/// One of the experiments that a comparison joins.
+struct JoinedExperiment {
+  std::string name;  ///< with which the names of its runs begin
+  std::string description;
+  nlohmann::json experiment, host;  ///< as in Results
+};
+
 /// Everything a report needs: the file that stays valid JSON whatever happens.
 struct Results {
   std::string name, description;
@@ -81,6 +88,8 @@ struct Results {
   std::vector<Reference> references = {};
   std::vector<RunResult> runs;
   std::vector<GraphPicture> pictures = {};  ///< of every graph of the runs that can be drawn
+  /// Of report::combine, which has no description, experiment and host of its own; no part of the file.
+  std::vector<JoinedExperiment> joined = {};
 
   RunResult* find(const std::string& run_name);
   /// Nothing if there is none, as in results of earlier versions.

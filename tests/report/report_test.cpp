@@ -527,6 +527,39 @@ TEST(Combine, MakesNoFindingsAcrossOtherTestData) {
   EXPECT_EQ(different.results.bounds[1].name, "most frequent class, b");
 }
 
+TEST(Combine, ListsWhatEachExperimentSaysOfItself) {
+  runner::Results one = runner::sample_results(), other = runner::sample_results(), third = runner::sample_results();
+  one.name = "first";
+  one.description = "short <text>";
+  one.host = third.host = {{"processor", "old"}};
+  other.name = "second";
+  other.description = "long text";
+  other.host = {{"processor", "new"}};
+  other.experiment["jobs"] = 7;
+  third.name = "third";
+  const Summary summary = summarize(combine({one, other, third}));
+  const std::string page = to_html(summary);
+  for (const char* part :
+       {"<p><strong>first</strong>: short &lt;text&gt;</p>", "<p><strong>second</strong>: long text</p>",
+        "<summary>Configuration of first</summary>", "<summary>Configuration of second</summary>",
+        "<summary>Machine of first and third</summary>", "<summary>Machine of second</summary>"}) {
+    EXPECT_THAT(page, HasSubstr(part));
+  }
+  const std::size_t configuration = page.find("Configuration of second");
+  EXPECT_NE(page.find("&quot;jobs&quot;: 7", configuration), page.npos);
+  EXPECT_THAT(page, ::testing::Not(HasSubstr("<details><summary>Configuration</summary>")));
+  EXPECT_THAT(page, ::testing::Not(HasSubstr("<p>short")));
+  const nlohmann::json file = to_json(summary);
+  EXPECT_EQ(file["joined"][1], nlohmann::json({{"name", "second"},
+                                               {"description", "long text"},
+                                               {"host", {{"processor", "new"}}},
+                                               {"experiment", other.experiment}}));
+  EXPECT_TRUE(file["host"].is_null());
+  EXPECT_EQ(summary.focus, "bpt") << "that of the first";
+  EXPECT_THAT(to_html(summarize(one)), HasSubstr("<p>short &lt;text&gt;</p>"));
+  EXPECT_FALSE(to_json(summarize(one)).contains("joined"));
+}
+
 TEST(Combine, TellsExperimentsApartAndRefusesDifferentMetrics) {
   runner::Results one = runner::sample_results(), other = runner::sample_results();
   one.name = "first";

@@ -13,6 +13,7 @@
 namespace bough::report {
 namespace {
 
+using nlohmann::json;
 using nlohmann::ordered_json;
 
 ordered_json to_json(const Statistic& value) {
@@ -224,7 +225,12 @@ ordered_json to_json(const Summary& summary) {
                        {"metric", to_json(results.metric)},
                        {"host", results.host},
                        {"command", results.command},
-                       {"experiment", results.experiment}};
+                       {"experiment", results.joined.empty() ? results.experiment : json()}};
+  if (!results.joined.empty()) file["joined"] = ordered_json::array();
+  for (const runner::JoinedExperiment& one : results.joined) {
+    file["joined"].push_back(
+        {{"name", one.name}, {"description", one.description}, {"host", one.host}, {"experiment", one.experiment}});
+  }
   file["further_metrics"] = ordered_json::array();
   for (const runner::Metric& metric : summary.further_metrics()) file["further_metrics"].push_back(to_json(metric));
   file["bounds"] = ordered_json::array();

@@ -171,6 +171,58 @@ std::string machine_rows(const nlohmann::json& machine, const std::string& prefi
   return text;
 }
 
+std::string paragraph(const std::string& text) { return fmt::format("<p>{}</p>\n", escape_xml(text)); }
+
+std::string folded(const std::string& title, const std::string& content) {
+  return fmt::format("<details><summary>{}</summary>{}</details>\n", escape_xml(title), content);
+}
+
+/// Of a comparison what each experiment says of itself.
+std::string descriptions_of(const runner::Results& results) {
+  if (results.joined.empty()) return paragraph(results.description);
+  std::string text;
+  for (const runner::JoinedExperiment& one : results.joined) {
+    const std::string description = one.description.empty() ? "" : ": " + one.description;
+    text += fmt::format("<p><strong>{}</strong>{}</p>\n", escape_xml(one.name), escape_xml(description));
+  }
+  return text;
+}
+
+std::string configurations_of(const runner::Results& results) {
+  const auto content = [](const nlohmann::json& experiment) {
+    return fmt::format("<pre>{}</pre>", escape_xml(experiment.dump(2)));
+  };
+  if (results.joined.empty()) return folded("Configuration", content(results.experiment));
+  std::string text;
+  for (const runner::JoinedExperiment& one : results.joined) {
+    text += folded("Configuration of " + one.name, content(one.experiment));
+  }
+  return text;
+}
+
+/// A machine on which several experiments ran is there once.
+std::string hosts_of(const runner::Results& results) {
+  const auto content = [](const nlohmann::json& host) {
+    return fmt::format("<table class=\"facts\">\n{}</table>", host.is_object() ? machine_rows(host) : "");
+  };
+  if (results.joined.empty()) return folded("Machine", content(results.host));
+  struct Host {
+    nlohmann::json description;
+    std::vector<std::string> experiments = {};
+  };
+  std::vector<Host> hosts;
+  for (const runner::JoinedExperiment& one : results.joined) {
+    auto same = std::ranges::find(hosts, one.host, &Host::description);
+    if (same == hosts.end()) same = hosts.insert(same, Host{.description = one.host});
+    same->experiments.push_back(one.name);
+  }
+  std::string text;
+  for (const Host& host : hosts) {
+    text += folded(fmt::format("Machine of {}", fmt::join(host.experiments, " and ")), content(host.description));
+  }
+  return text;
+}
+
 std::string unfinished_of(const Summary& summary) {
   std::string text;
   for (const runner::RunResult& run : summary.results.runs) {
@@ -279,7 +331,7 @@ std::string to_html(const Summary& summary) {
   const std::string quality_title = results.metric.label + " against attention degree";
   return fill_page(report_page_html,
                    {{"@TITLE@", escape_xml(results.name)},
-                    {"@DESCRIPTION@", escape_xml(results.description)},
+                    {"@DESCRIPTIONS@", descriptions_of(results)},
                     {"@NOTE@", results.note.empty() ? "" : fmt::format("<p>Note: {}</p>", escape_xml(results.note))},
                     {"@QUALITY_TITLE@", escape_xml(with_capital(quality_title))},
                     {"@QUALITY@", canvas("quality", quality_title + "; the numbers are in the table below")},
@@ -301,8 +353,8 @@ std::string to_html(const Summary& summary) {
                     {"@LENGTH@", std::to_string(picture_length(summary))},
                     {"@PICTURES@", pictures_of(summary)},
                     {"@COMMAND@", escape_xml(results.command)},
-                    {"@EXPERIMENT@", escape_xml(results.experiment.dump(2))},
-                    {"@HOST@", results.host.is_object() ? machine_rows(results.host) : ""},
+                    {"@CONFIGURATIONS@", configurations_of(results)},
+                    {"@HOSTS@", hosts_of(results)},
                     {"@DATA@", json_for_script(to_json(summary))},
                     {"@CSS@", std::string(report_page_css)},
                     {"@CHART@", std::string(report_chart_js)},

@@ -128,6 +128,9 @@ runner::Results combine(std::vector<runner::Results> all) {
   result.command.clear();
   result.note.clear();
   result.pictures.clear();
+  result.description.clear();
+  result.host = nlohmann::json();
+  result.joined.clear();
   std::map<std::string, int> uses;
   for (const runner::Results& one : all) {
     require_comparable(all.front(), one);
@@ -135,6 +138,8 @@ runner::Results combine(std::vector<runner::Results> all) {
     const std::string name = number == 1 ? one.name : fmt::format("{} {}", one.name, number);
     result.name += (result.name.empty() ? "" : " and ") + name;
     result.command += (result.command.empty() ? "" : "\n") + one.command;
+    result.joined.push_back(
+        {.name = name, .description = one.description, .experiment = one.experiment, .host = one.host});
     for (const runner::Metric& metric : one.further_metrics) {
       if (std::ranges::count(result.further_metrics, metric.name, &runner::Metric::name) == 0) {
         result.further_metrics.push_back(metric);

@@ -134,8 +134,8 @@ struct Summary {
 
 Summary summarize(runner::Results results);
 
-/// Several results as one: runs are told apart by the name of their experiment. ConfigError unless all have the same
-/// metric and the same task.
+/// Several results as one: runs are told apart by the name of their experiment, and `joined` has what each of them says
+/// of itself. The focus is that of the first. ConfigError unless all have the same metric and the same task.
 runner::Results combine(std::vector<runner::Results> all);
 
 }  // namespace bough::report
