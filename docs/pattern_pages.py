@@ -10,6 +10,7 @@ import subprocess
 
 SECTIONS = ("Which nodes", "Cost", "When to use it", "Source")
 LENGTHS = (256, 1024, 4096)
+WITHOUT_FORMULA = {"remap"}  # it changes no edges
 
 
 class Mistake(Exception):
@@ -29,6 +30,8 @@ def text_of(folder, name):
     sections = dict(zip(rest[::2], rest[1::2]))
     if tuple(sections) != SECTIONS:
         raise Mistake(f"docs/patterns/{name}.md has the sections {', '.join(sections)}; they are {', '.join(SECTIONS)}")
+    if "A(i) " not in sections["Which nodes"] and name not in WITHOUT_FORMULA:
+        raise Mistake(f"docs/patterns/{name}.md does not say A(i) = ..., the nodes that token i attends to, under Which nodes")
     return json.loads(example.group(1)), introduction.strip(), {head: body.strip() for head, body in sections.items()}
 
 
@@ -80,7 +83,8 @@ def in_table(value):
 def degree_row(generator):
     """What stands for a wanted attention degree, where the pattern has a parameter that can be solved for it."""
     solved = generator["degree_parameter"]
-    return f"| `degree` | the attention degree to have, instead of `{solved}`, which is solved for it | a number of at least 0 | |"
+    how = "; a parameter of the pattern in `of` is solved for it" if solved == "of" else f", instead of `{solved}`, which is solved for it"
+    return f"| `degree` | the attention degree to have{how} | a number of at least 0 | |"
 
 
 def parameters_table(generator):

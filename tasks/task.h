@@ -120,6 +120,8 @@ class Task {
   virtual std::string name() const = 0;  ///< "kind" in JSON
   virtual std::string summary() const = 0;
   virtual Metric metric() const = 0;
+  /// Further numbers in the metrics of every run, which reports show beside metric(), in this order.
+  virtual std::vector<Metric> further_metrics() const { return {}; }
   /// Which number of the validation data decides between the checkpoints of one run and when to stop early; progress
   /// and reports stay with metric().
   virtual Metric selection(const RunSettings& /*settings*/) const { return metric(); }

@@ -10,8 +10,8 @@
 #include "bough/core/errors.h"
 #include "bough/core/json.h"
 #include "bough/graph/graph_generator.h"
-#include "graph/generators/own_degree.h"
 #include "graph/generators/unreachable_degree.h"
+#include "graph/generators/wanted_degree.h"
 
 namespace bough {
 namespace {
@@ -41,14 +41,30 @@ class Values {
   Parameter parameter_;
 };
 
+/// The parameter that a degree decides, and where it stands in the specification of a graph.
+struct DegreePlace {
+  json::json_pointer pattern = json::json_pointer();  ///< that has it: the whole, or one within it, "/of"
+  GeneratorDescription description = {};
+  const Parameter* parameter = nullptr;  ///< of the description; nothing if no parameter stands for a degree
+
+  json::json_pointer key(const std::string& name) const { return pattern / name; }
+  /// "width", "of.width".
+  std::string path(const std::string& name) const {
+    std::string text = key(name).to_string().substr(1);
+    std::ranges::replace(text, '/', '.');
+    return text;
+  }
+};
+
 /// Looks for the value of one parameter whose graph has the wanted degree.
 class DegreeSearch {
  public:
-  DegreeSearch(json specification, const Parameter& parameter, const BuildOptions& options,
+  DegreeSearch(json specification, const DegreePlace& place, const BuildOptions& options,
                const GeneratorRegistry& registry)
       : specification_(std::move(specification)),
-        name_(parameter.name),
-        values_(parameter),
+        key_(place.key(place.parameter->name)),
+        name_(place.path(place.parameter->name)),
+        values_(*place.parameter),
         options_(options),
         registry_(registry) {
     degrees_[values_.first()] = measure(values_.first());  // what is wrong with the other parameters shows here
@@ -77,7 +93,7 @@ class DegreeSearch {
 
   json specification(std::int64_t index) const {
     json result = specification_;
-    result[name_] = values_.at(index);
+    result[key_] = values_.at(index);
     return result;
   }
 
@@ -159,6 +175,7 @@ class DegreeSearch {
   }
 
   json specification_;
+  json::json_pointer key_;
   std::string name_;
   Values values_;
   BuildOptions options_;
@@ -184,11 +201,47 @@ std::optional<GeneratorDescription> pattern_with_degree(const json& specificatio
   return registry.describe(kind->get<std::string>());
 }
 
+/// Whether the pattern is made of one other, which stands in "of".
+bool is_around_a_pattern(const GeneratorDescription& description) {
+  const Parameter* member = find_parameter(description, "of");
+  return member != nullptr && member->type == ParameterType::object;
+}
+
+/// The pattern within a pattern, named by an object; null if it is none that the registry knows.
+json* member_of(json& pattern, const GeneratorRegistry& registry) {
+  const auto member = pattern.find("of");
+  if (member == pattern.end()) return nullptr;
+  if (member->is_string()) *member = {{"kind", *member}};
+  const json kind = member->is_object() ? member->value("kind", json()) : json();
+  return kind.is_string() && registry.contains(kind.get<std::string>()) ? &*member : nullptr;
+}
+
+/// Looks for the parameter in the pattern itself, then in the one that it is around. Names of patterns within become
+/// objects, which can hold a parameter.
+DegreePlace degree_place(json& specification, GeneratorDescription description, const GeneratorRegistry& registry) {
+  DegreePlace place{.pattern = json::json_pointer(), .description = std::move(description)};
+  json* pattern = &specification;
+  while (place.description.degree.parameter.empty() && is_around_a_pattern(place.description)) {
+    pattern = member_of(*pattern, registry);
+    if (pattern == nullptr) return place;
+    place.pattern /= "of";
+    place.description = registry.describe((*pattern)["kind"].get<std::string>());
+  }
+  const std::string& solved = place.description.degree.parameter;
+  if (!solved.empty()) {
+    place.parameter = find_parameter(place.description, solved);
+  } else if (const Parameter* own = find_parameter(place.description, "degree");
+             !place.pattern.empty() && own != nullptr && own->type == ParameterType::integer) {
+    place.parameter = own;  // what the expander within calls so has another place than the degree of the whole
+  }
+  return place;
+}
+
 /// Gives the parameter the value that comes nearest to choice.wanted. `given` is all the rest of the specification, and
 /// choice.parameters says what of it has been chosen already.
-json solve(const json& given, const Parameter& parameter, DegreeChoice& choice, const BuildOptions& options,
+json solve(const json& given, const DegreePlace& place, DegreeChoice& choice, const BuildOptions& options,
            const GeneratorRegistry& registry) {
-  DegreeSearch search(given, parameter, options, registry);
+  DegreeSearch search(given, place, options, registry);
   const std::int64_t index = search.nearest(choice.wanted);
   choice.degree = search.degree(index);
   if (!(std::max(choice.degree / choice.wanted, choice.wanted / choice.degree) <= same_degree)) {
@@ -199,17 +252,27 @@ json solve(const json& given, const Parameter& parameter, DegreeChoice& choice, 
                                         search.describe_range(index), search.describe_neighbours(choice.wanted)));
   }
   json solved = search.specification(index);
-  choice.parameters += fmt::format("{} {}", parameter.name, solved[parameter.name].dump());
+  const std::string& name = place.parameter->name;
+  choice.parameters += fmt::format("{} {}", place.path(name), solved[place.key(name)].dump());
   return solved;
 }
 
-[[noreturn]] void refuse_pattern(const std::string& kind, const GeneratorRegistry& registry) {
+[[noreturn]] void refuse_pattern(const std::string& kind, const DegreePlace& place, const GeneratorRegistry& registry) {
+  if (const Parameter* members = find_parameter(place.description, "of");
+      members != nullptr && members->type == ParameterType::list) {
+    throw ConfigError(
+        kind, fmt::format("a \"degree\" is of the whole graph, to which each pattern in \"{}\" adds, so it does "
+                          "not say what each should have; give each its own parameters",
+                          place.path("of")));
+  }
   std::string known;
   for (const GeneratorDescription& other : registry.list()) {
     if (other.degree.parameter.empty()) continue;
     known += fmt::format("{}{} ({})", known.empty() ? "" : ", ", other.name, other.degree.parameter);
   }
-  throw ConfigError(kind, fmt::format("no parameter of it stands for a \"degree\"; patterns that have one: {}", known));
+  throw ConfigError(kind,
+                    fmt::format("no parameter of {} stands for a \"degree\"; patterns that have one: {}",
+                                place.pattern.empty() ? "it" : "the " + place.description.name + " in it", known));
 }
 
 }  // namespace
@@ -226,27 +289,48 @@ std::optional<DegreeChoice> choose_degree(json& specification, const BuildOption
                                           const GeneratorRegistry& registry) {
   const std::optional<GeneratorDescription> known = pattern_with_degree(specification, registry);
   if (!known) return {};
-  const GeneratorDescription& description = *known;
-  const DegreeRule& rule = description.degree;
-  const bool reads_json_itself = description.parameters.parameters().empty() && description.summary.empty();
-  if (find_parameter(description, "degree") != nullptr || reads_json_itself) return {};
-  if (rule.parameter.empty()) refuse_pattern(description.name, registry);
+  const bool reads_json_itself = known->parameters.parameters().empty() && known->summary.empty();
+  if (find_parameter(*known, "degree") != nullptr || reads_json_itself) return {};
 
-  const double wanted = read_wanted(description.name, specification["degree"]);
   json given = specification;
   given.erase("degree");
-  if (given.contains(rule.parameter)) {
-    throw ConfigError(description.name, fmt::format("degree and {0} are both given, but {0} follows from the degree; "
-                                                    "leave one out",
-                                                    rule.parameter));
+  const DegreePlace place = degree_place(given, *known, registry);
+  const Parameter* parameter = place.parameter;
+  if (parameter == nullptr) {
+    if (is_around_a_pattern(place.description)) registry.make(given);  // says what is wrong with the pattern in it
+    refuse_pattern(known->name, place, registry);
+  }
+  const double wanted = read_wanted(known->name, specification["degree"]);
+  if (given.contains(place.key(parameter->name))) {
+    throw ConfigError(known->name, fmt::format("degree and {0} are both given, but {0} follows from the degree; "
+                                               "leave one out",
+                                               place.path(parameter->name)));
   }
   DegreeChoice choice{.wanted = wanted, .parameters = {}, .degree = 0};
-  if (!rule.companion.empty() && !given.contains(rule.companion)) {
-    given[rule.companion] = rule.companion_value(options.length);
-    choice.parameters = fmt::format("{} {}, ", rule.companion, given[rule.companion].dump());
+  const DegreeRule& rule = place.description.degree;
+  if (!rule.companion.empty() && !given.contains(place.key(rule.companion))) {
+    const json value = rule.companion_value(options.length);
+    given[place.key(rule.companion)] = value;
+    choice.parameters = fmt::format("{} {}, ", place.path(rule.companion), value.dump());
   }
-  specification = solve(given, *find_parameter(description, rule.parameter), choice, options, registry);
+  specification = solve(given, place, choice, options, registry);
   return choice;
+}
+
+std::string degree_parameter(const GeneratorDescription& description) {
+  if (!description.degree.parameter.empty()) return description.degree.parameter;
+  return is_around_a_pattern(description) ? "of" : "";
+}
+
+bool has_open_degree(const json& specification, const GeneratorRegistry& registry) {
+  if (!specification.is_object() || specification.contains("degree")) return false;
+  json given = specification;
+  given["degree"] = 1;
+  const std::optional<GeneratorDescription> known = pattern_with_degree(given, registry);
+  if (!known) return false;
+  if (find_parameter(*known, "degree") != nullptr) return true;
+  const DegreePlace place = degree_place(given, *known, registry);
+  return place.parameter != nullptr && !given.contains(place.key(place.parameter->name));
 }
 
 std::optional<DegreeChoice> choose_own_degree(json& specification, const BuildOptions& options,
@@ -254,9 +338,10 @@ std::optional<DegreeChoice> choose_own_degree(json& specification, const BuildOp
   const std::optional<GeneratorDescription> known = pattern_with_degree(specification, registry);
   const Parameter* own = known ? find_parameter(*known, "degree") : nullptr;
   if (own == nullptr || own->type != ParameterType::integer) return {};
+  const DegreePlace place{.pattern = json::json_pointer(), .description = *known, .parameter = own};
   DegreeChoice choice{
       .wanted = read_wanted(known->name, specification["degree"]), .parameters = "its own ", .degree = 0};
-  specification = solve(specification, *own, choice, options, registry);
+  specification = solve(specification, place, choice, options, registry);
   return choice;
 }
 

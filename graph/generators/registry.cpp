@@ -14,6 +14,7 @@
 #include "bough/graph/graph_generator.h"
 #include "graph/generators/checked_generator.h"
 #include "graph/generators/patterns.h"
+#include "graph/generators/wanted_degree.h"
 #include "src/core/nearest_name.h"
 
 namespace bough {
@@ -77,7 +78,7 @@ void require_degree_rule(const GeneratorDescription& description) {
 
 /// The parameters of a pattern and the key "degree" where it has one, so that messages about keys name it.
 ParameterTable with_degree(const GeneratorDescription& description) {
-  if (description.degree.parameter.empty()) return description.parameters;
+  if (degree_parameter(description).empty()) return description.parameters;
   std::vector<Parameter> parameters = description.parameters.parameters();
   parameters.push_back(number_parameter("degree", "the attention degree to have"));
   return ParameterTable(std::move(parameters));
@@ -206,11 +207,12 @@ std::shared_ptr<const GeneratorRegistry::Entry> GeneratorRegistry::find(const st
 std::unique_ptr<GraphGenerator> GeneratorRegistry::make(const std::string& name, const json& parameters) const {
   require_json_depth(parameters, name);
   const std::shared_ptr<const Entry> entry = find(name);
-  if (const std::string& solved = entry->description.degree.parameter;
+  if (const std::string solved = degree_parameter(entry->description);
       !solved.empty() && parameters.is_object() && parameters.contains("degree")) {
     throw ConfigError(name, fmt::format("\"degree\" is for whole graphs, whose length is known; here say which {0} (in "
-                                        "C++, read_graph_request and choose_degree find the {0})",
-                                        solved));
+                                        "C++, read_graph_request and choose_degree find {1})",
+                                        solved == "of" ? "parameters the pattern in \"of\" has" : solved,
+                                        solved == "of" ? "them" : "the " + solved));
   }
   const auto kind = parameters.is_object() ? parameters.find("kind") : parameters.end();
   json own = parameters;

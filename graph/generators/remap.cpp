@@ -54,6 +54,8 @@ class Remap final : public GraphGenerator {
     return result;
   }
 
+  double attention_degree(const BuildOptions& options) const override { return pattern_->attention_degree(options); }
+
   std::int64_t num_relations(std::int64_t max_length) const override {
     const auto renamed = static_cast<std::int64_t>(new_names_.size());
     return names_.rest ? renamed : renamed + pattern_->num_relations(max_length);

@@ -283,6 +283,9 @@ class CharLmTask : public tasks::Task {
   std::string summary() const override { return "predict the next character, word or piece of a word of a text"; }
   /// Guessing among all 256 bytes costs 8 bits.
   tasks::Metric metric() const override { return {.name = "bpc", .label = "bits per character", .hopeless = 2 * 8.0}; }
+  std::vector<tasks::Metric> further_metrics() const override {
+    return {{.name = "perplexity", .label = "perplexity"}};
+  }
 
   std::vector<Parameter> task_parameters() const override {
     std::vector<Parameter> parameters = {

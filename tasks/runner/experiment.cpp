@@ -12,7 +12,7 @@
 #include "bough/core/errors.h"
 #include "bough/core/json.h"
 #include "bough/graph/plugin.h"
-#include "graph/generators/own_degree.h"
+#include "graph/generators/wanted_degree.h"
 #include "src/core/utf8.h"
 #include "tasks/data/data_path.h"
 #include "tasks/recorded_plugins.h"

@@ -6,7 +6,8 @@
 #include "tasks/runner/experiment.h"
 #include "tasks/runner/sweep_axes.h"
 
-/// What an experiment must be beside what its table of keys says.
+/// What an experiment must be beside what its table of keys says. Unknown keys, types and ranges are refused by
+/// ParameterTable::read (src/config/settings.cpp).
 namespace bough::runner {
 
 /// Only what decides a run may be swept: paths in task, model, graph and train. ConfigError that names the place and

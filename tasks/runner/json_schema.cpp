@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "bough/graph/graph_generator.h"
+#include "graph/generators/wanted_degree.h"
 #include "tasks/registry.h"
 #include "tasks/runner/experiment.h"
 
@@ -94,7 +95,9 @@ json schema_of(const GeneratorDescription& generator) {
     if (parameter.type == ParameterType::list) schema["properties"]["of"]["items"] = graph;
     if (parameter.type == ParameterType::object) schema["properties"]["of"] = graph;
   }
-  if (const std::string& solved = generator.degree.parameter; !solved.empty()) {
+  if (const std::string solved = degree_parameter(generator); solved == "of") {
+    schema["properties"]["degree"] = degree_schema("a parameter of the pattern in of");
+  } else if (!solved.empty()) {
     schema["properties"]["degree"] = degree_schema(solved);
     schema["not"] = {{"required", {"degree", solved}}};  // one or the other
   }

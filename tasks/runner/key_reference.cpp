@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "graph/generators/wanted_degree.h"
 #include "tasks/registry.h"
 #include "tasks/runner/experiment.h"
 #include "tasks/task.h"
@@ -144,8 +145,12 @@ std::string key_reference() {
 
 ParameterTable specification_keys(const GeneratorDescription& generator) {
   std::vector<Parameter> keys = generator.parameters.parameters();
-  if (const std::string& solved = generator.degree.parameter; !solved.empty()) {
-    keys.push_back(number_parameter("degree", "the attention degree to have, instead of " + solved, {.minimum = 0}));
+  if (const std::string solved = degree_parameter(generator); !solved.empty()) {
+    keys.push_back(number_parameter("degree",
+                                    solved == "of" ? "the attention degree to have; a parameter of the pattern in of "
+                                                     "is solved for it"
+                                                   : "the attention degree to have, instead of " + solved,
+                                    {.minimum = 0}));
   }
   return ParameterTable(std::move(keys));
 }

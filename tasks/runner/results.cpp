@@ -10,6 +10,7 @@
 #include "bough/core/errors.h"
 #include "bough/core/json.h"
 #include "src/core/files.h"
+#include "tasks/registry.h"
 
 namespace bough {
 
@@ -66,6 +67,25 @@ const json& object_in(const json& entry, const char* key) {
   if (!value.is_object())
     throw IoError("results", fmt::format("{} of a run must be an object, not {}", key, json_excerpt(value)));
   return value;
+}
+
+ordered_json metric_json(const Metric& metric) {
+  return {{"name", metric.name}, {"label", metric.label}, {"lower_is_better", metric.lower_is_better}};
+}
+
+Metric metric_from(const json& entry) {
+  return {.name = entry.at("name"), .label = entry.at("label"), .lower_is_better = entry.at("lower_is_better")};
+}
+
+/// Those that the task of the runs has now: results of earlier versions do not name them.
+std::vector<Metric> further_metrics_of(const std::vector<RunResult>& runs) {
+  for (const RunResult& run : runs) {
+    const json kind = run.config.value(json::json_pointer("/task/kind"), json());
+    const auto& tasks = tasks::all_tasks();
+    const auto task = std::ranges::find_if(tasks, [&](const tasks::Task* one) { return kind == one->name(); });
+    if (task != tasks.end()) return (*task)->further_metrics();
+  }
+  return {};
 }
 
 }  // namespace
@@ -188,10 +208,9 @@ ordered_json to_json(const Results& results) {
                        {"command", results.command},
                        {"data_folders", results.data_folders},
                        {"changed_at", results.changed_at},
-                       {"metric",
-                        {{"name", results.metric.name},
-                         {"label", results.metric.label},
-                         {"lower_is_better", results.metric.lower_is_better}}}};
+                       {"metric", metric_json(results.metric)}};
+  file["further_metrics"] = ordered_json::array();
+  for (const Metric& metric : results.further_metrics) file["further_metrics"].push_back(metric_json(metric));
   file["bounds"] = ordered_json::array();
   for (const Bound& bound : results.bounds) file["bounds"].push_back({{"name", bound.name}, {"value", bound.value}});
   file["references"] = ordered_json::array();
@@ -216,7 +235,6 @@ void save_results(const std::string& path, const Results& results) {
 Results load_results(const std::string& path) {
   const json file = read_object(path);
   try {
-    const json& metric = file.at("metric");
     Results results{.name = file.at("name"),
                     .description = file.at("description"),
                     .note = file.value("note", ""),
@@ -225,9 +243,7 @@ Results load_results(const std::string& path) {
                     .command = file.at("command"),
                     .data_folders = file.value("data_folders", std::vector<std::string>()),
                     .changed_at = file.value("changed_at", ""),
-                    .metric = {.name = metric.at("name"),
-                               .label = metric.at("label"),
-                               .lower_is_better = metric.at("lower_is_better")},
+                    .metric = metric_from(file.at("metric")),
                     .bounds = {},
                     .references = {},
                     .runs = {}};
@@ -238,6 +254,11 @@ Results load_results(const std::string& path) {
     for (const json& run : file.at("runs")) {
       RunResult& result = results.runs.emplace_back(run_result_from(run));
       if (result.machines.empty() && !results.host.is_null()) result.machines.push_back(results.host);
+    }
+    if (const auto further = file.find("further_metrics"); further != file.end()) {
+      for (const json& metric : *further) results.further_metrics.push_back(metric_from(metric));
+    } else {
+      results.further_metrics = further_metrics_of(results.runs);
     }
     for (const json& picture : file.value("pictures", json::array())) {
       results.pictures.push_back({picture.at("graph"), picture.at("svg")});

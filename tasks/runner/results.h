@@ -64,6 +64,13 @@ struct GraphPicture {
   std::string svg;
 };
 
+/// One of the experiments that a comparison joins.
+struct JoinedExperiment {
+  std::string name;  ///< with which the names of its runs begin
+  std::string description;
+  nlohmann::json experiment, host;  ///< as in Results
+};
+
 /// Everything a report needs: the file that stays valid JSON whatever happens.
 struct Results {
   std::string name, description;
@@ -76,10 +83,13 @@ struct Results {
   /// When a run last began or ended, UTC, "2026-01-31T12:00:00.000Z"; empty in those of earlier versions.
   std::string changed_at = {};
   Metric metric;
+  std::vector<Metric> further_metrics = {};  ///< of the task; numbers that not every run need have
   std::vector<Bound> bounds;
   std::vector<Reference> references = {};
   std::vector<RunResult> runs;
   std::vector<GraphPicture> pictures = {};  ///< of every graph of the runs that can be drawn
+  /// Of report::combine, which has no description, experiment and host of its own; no part of the file.
+  std::vector<JoinedExperiment> joined = {};
 
   RunResult* find(const std::string& run_name);
   /// Nothing if there is none, as in results of earlier versions.

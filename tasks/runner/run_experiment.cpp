@@ -73,6 +73,7 @@ ExperimentPlan plan_of(const runner::Experiment& experiment, const std::vector<r
                         .runs = {},
                         .jobs = jobs,
                         .seconds = runner::total_seconds(plans, jobs)};
+  for (const tasks::Metric& metric : experiment.task->further_metrics()) result.further_metrics.push_back(metric.name);
   for (const runner::RunPlan& plan : plans) {
     for (const std::string& remark : plan.remarks) {
       if (std::ranges::find(result.remarks, remark) == result.remarks.end()) result.remarks.push_back(remark);

@@ -132,6 +132,7 @@ Sweep::Sweep(const Experiment& experiment, const std::vector<RunPlan>& plans, co
   results.data_folders =
       whole_data_folders(experiment.runs.front().checked.data_folders, results.data_folders, options.folder);
   results.metric = experiment.task->metric();
+  results.further_metrics = experiment.task->further_metrics();
   results.bounds = experiment.task->bounds(experiment.runs.front().checked);
   for (const RunPlan& plan : plans) add_bounds(plan, plans, results.bounds);
   results.references = experiment.references;

@@ -12,9 +12,8 @@
 /// What a sweep and the processes that train its runs say to each other:
 ///
 ///     sweep  -> worker   one WorkerRequest, JSON on the worker's stdin, which is then closed
-///     worker -> sweep    one line of JSON on its stdout for each message: {"progress": {...}} about twice a second,
-///     and
-///                        at the end {"result": {...}}, the entry of results.json
+///     worker -> sweep    one line of JSON on its stdout for each message: {"progress": {...}} about twice a
+///                        second, and at the end {"result": {...}}, the entry of results.json
 ///     sweep  -> worker   SIGTERM: save and end; the result then says "running"
 ///
 /// The worker ends with exit code 0, or 1 if its run has failed. One that ends without a result has failed too, unless

@@ -297,6 +297,10 @@ Metric ClassificationTask::metric() const {
   return {.name = "accuracy", .label = "accuracy", .lower_is_better = false};
 }
 
+std::vector<Metric> ClassificationTask::further_metrics() const {
+  return {{.name = "macro_f1", .label = "macro F1", .lower_is_better = false}};
+}
+
 Metric ClassificationTask::selection(const RunSettings& settings) const {
   if (settings.train.string("best_by") == "accuracy") return metric();
   return {.name = "loss", .label = "cross entropy"};

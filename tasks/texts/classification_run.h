@@ -23,6 +23,7 @@ class ClassificationTask : public Task {
   explicit ClassificationTask(bool pairs) : pairs_(pairs) {}
 
   Metric metric() const final;
+  std::vector<Metric> further_metrics() const final;
   Metric selection(const RunSettings& settings) const final;
   std::vector<Parameter> model_parameters() const final;
   std::vector<Parameter> train_parameters() const final;

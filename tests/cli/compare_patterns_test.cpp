@@ -103,6 +103,8 @@ TEST(ComparePatterns, LearnsFromATextOfOnesOwn) {
                                           "--no-open"});
   ASSERT_EQ(result.exit_code, 0) << result.errors;
   EXPECT_THAT(file_content(folder.file("out/report.html")), AllOf(HasSubstr("window-width"), HasSubstr("on text.txt")));
+  EXPECT_THAT(result.errors, ::testing::ContainsRegex("test bpc [0-9.]+  perplexity [0-9.]+  degree "));
+  EXPECT_THAT(result.output, ::testing::ContainsRegex("degree +test bpc +perplexity +"));
   const json results = json::parse(file_content(folder.file("out/results.json")));
   ASSERT_EQ(results["runs"].size(), 2u);
   for (const json& run : results["runs"]) {
@@ -161,6 +163,14 @@ TEST(ComparePatterns, KeepsListsOfAPatternTogether) {
       run_bough(small({"--degree", "20", "--patterns", R"(union:of=["bpt","logsparse"],full)", "--dry-run"}));
   EXPECT_EQ(result.exit_code, 0) << result.errors;
   EXPECT_THAT(result.output, HasSubstr("union-bpt_logsparse-seed1"));
+}
+
+TEST(ComparePatterns, GivesADegreeToThePatternWithinAnother) {
+  const ProgramResult result =
+      run_bough(small({"--degree", "14,20", "--patterns", "causal:of=window,bpt", "--dry-run"}));
+  EXPECT_EQ(result.exit_code, 0) << result.errors;
+  EXPECT_THAT(result.output, ::testing::ContainsRegex("causal: of.width [0-9]+ gives degree 14.* .wanted: 14."));
+  EXPECT_THAT(result.output, ::testing::ContainsRegex("causal: of.width [0-9]+ gives degree .* .wanted: 20."));
 }
 
 TEST(ComparePatterns, LeavesTheFilesOfAnotherExperimentAlone) {

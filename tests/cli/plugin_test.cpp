@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "tests/cli/program.h"
 #include "tests/support/files.h"
@@ -199,6 +200,24 @@ TEST_F(PluginRun, ReportsOfResultsWithoutPicturesLoadItAgainOrSayHowToGetThem) {
   const ProgramResult with = run_bough({"report", out, "--plugin", moved});
   EXPECT_EQ(with.errors, "");
   EXPECT_THAT(file_content(out + "/report.html"), HasSubstr("<figcaption>every_second"));
+}
+
+TEST_F(PluginRun, WatchLoadsItAgainOrSaysHowToGetThePictures) {
+  json results = json::parse(file_content(out + "/results.json"));
+  results.erase("pictures");
+  write_file(out + "/results.json", results.dump());
+  const auto errors_of_watch = [&] {
+    RunningProgram watch({"watch", out, "--port", "0"});
+    while (!watch.has_ended() && watch.output().find("/ shows") == std::string::npos) std::this_thread::yield();
+    if (!watch.has_ended()) watch.interrupt();
+    return watch.result().errors;
+  };
+  const std::string recorded = errors_of_watch();
+  if (recorded.find("has no web server") != std::string::npos) GTEST_SKIP() << recorded;
+  EXPECT_EQ(recorded, "");
+  move_library();
+  EXPECT_THAT(errors_of_watch(),
+              testing::AllOf(HasSubstr("no picture of the pattern 'every_second'"), HasSubstr("--plugin FILE")));
 }
 
 TEST_F(PluginRun, GenerateLoadsItAgainOrSaysWhichLibraryIsMissing) {

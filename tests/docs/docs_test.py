@@ -7,6 +7,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -22,6 +23,19 @@ def tools_docs():
     module = importlib.util.module_from_spec(importlib.util.spec_from_loader("tools_docs", loader))
     loader.exec_module(module)
     return module
+
+
+def sources_in_tree(token, length, k, arity, causal):
+    """Ids of what docs/patterns/bpt.md and kary.md say that a token attends to."""
+    sources, first, size, left, right = [token], 0, length, token, token + 1
+    while True:
+        next_left, next_right = max(0, (left - k) // arity), -((right + k) // -arity)
+        sources += range(first + arity * next_left, first + left)
+        if not causal:
+            sources += range(first + right, first + min(size, arity * next_right))
+        if size == 1:
+            return sorted(sources)
+        first, size, left, right = first + size, -(size // -arity), next_left, next_right
 
 
 class Docs(unittest.TestCase):
@@ -51,8 +65,10 @@ class Docs(unittest.TestCase):
         solved = {entry["name"]: entry["degree_parameter"] for entry in json.loads(bough("generators", "--json"))}
         self.assertIn("width", solved.values())
         for name, parameter in solved.items():
-            row = f"| `degree` | the attention degree to have, instead of {parameter} |"
+            how = "; a parameter of the pattern in of is solved for it" if parameter == "of" else f", instead of {parameter}"
+            row = f"| `degree` | the attention degree to have{how} |"
             self.assertEqual(row in sections[name], parameter is not None, name)
+        self.assertEqual([name for name, parameter in solved.items() if parameter == "of"], ["causal", "remap"])
 
     def test_the_page_of_a_pattern_has_the_degree_that_can_be_wanted(self):
         pages = tools_docs().pattern_pages
@@ -60,7 +76,8 @@ class Docs(unittest.TestCase):
         overview = pages.overview(generators)
         for generator in generators:
             solved = generator["degree_parameter"]
-            row = f"| `degree` | the attention degree to have, instead of `{solved}`"
+            how = "; a parameter of the pattern in `of`" if solved == "of" else f", instead of `{solved}`"
+            row = f"| `degree` | the attention degree to have{how}"
             self.assertEqual(row in pages.parameters_table(generator), solved is not None, generator["name"])
             line = next(line for line in overview.splitlines() if f"@subpage pattern_{generator['name']} " in line)
             has_degree = solved is not None or any(p["name"] == "degree" for p in generator["parameters"])
@@ -75,6 +92,30 @@ class Docs(unittest.TestCase):
             self.assertEqual(example["kind"], name)
             self.assertNotIn("bough graph '", introduction)
             self.assertNotIn("'", json.dumps(example), "the command below the title can be typed")
+
+    def test_a_page_without_the_formula_of_its_nodes_is_refused(self):
+        pages = tools_docs().pattern_pages
+        with tempfile.TemporaryDirectory() as folder:
+            copy = pathlib.Path(folder) / "window.md"
+            text = (ROOT / "docs/patterns/window.md").read_text()
+            copy.write_text(text)
+            pages.text_of(copy.parent, "window")
+            copy.write_text(text.replace("A(i) =", "Nodes are"))
+            with self.assertRaisesRegex(pages.Mistake, r"does not say A\(i\) ="):
+                pages.text_of(copy.parent, "window")
+
+    def test_the_formulas_of_the_trees_give_their_edges(self):
+        for name, arity, a in (("bpt", 2, "2"), ("kary", 3, "a")):
+            page = (ROOT / f"docs/patterns/{name}.md").read_text()
+            for line in (f"A(i) = {{ i }} ∪ {{ (l, m) : {a}·q(l+1) ≤ m < q(l) }} ∪ {{ (l, m) : p(l) ≤ m < {a}·p(l+1) }}",
+                         f"q(0) = i        q(l+1) = max(0, ⌊(q(l) − k) / {a}⌋)", f"p(0) = i + 1    p(l+1) = ⌈(p(l) + k) / {a}⌉"):
+                self.assertIn(line, page)
+            for length, k, causal in ((23, 1, False), (64, 2, False), (50, 3, True)):
+                graph = {"kind": name, "k": k, "length": length, "causal": causal} | ({} if arity == 2 else {"arity": arity})
+                edges = json.loads(bough("graph", json.dumps(graph), "--edges"))["edges"]
+                for token in range(length):
+                    self.assertEqual(sorted(source for source, node, _ in edges if node == token),
+                                     sources_in_tree(token, length, k, arity, causal), (graph, token))
 
     def test_the_gallery_shows_every_example(self):
         gallery = (ROOT / "docs/gallery.md").read_text()

@@ -96,7 +96,8 @@ if(NOT run_output MATCHES "^bough ${VERSION}\n")
   message(FATAL_ERROR "the program of the packages prints ${run_output}")
 endif()
 foreach(file man/man1/bough.1.gz bash-completion/completions/bough zsh/vendor-completions/_bough
-        fish/vendor_completions.d/bough.fish)
+        fish/vendor_completions.d/bough.fish doc/bough/examples/guide.cpp doc/bough/examples/classification.cpp
+        doc/bough/examples/plugin/anchors.cpp doc/bough/examples/plugin/CMakeLists.txt doc/libbough-dev/copyright)
   if(NOT EXISTS ${root}/usr/share/${file})
     message(FATAL_ERROR "the packages have no /usr/share/${file}")
   endif()

@@ -50,6 +50,26 @@ TEST(MarkDifferences, KnowsAnotherTextUnderTheSameName) {
   EXPECT_THAT(both.note, HasSubstr("content of a.txt (\"01\", \"02\")"));
 }
 
+TEST(MarkDifferences, NamesBuildsThatAreNotTheSame) {
+  const auto made_by = [](const char* commit, const nlohmann::json& libraries) {
+    runner::Results results = runner::sample_results();
+    for (runner::RunResult& run : results.runs) {
+      run.machines = {{{"processor", commit}, {"threads", 2}, {"commit", commit}, {"libraries", libraries}}};
+    }
+    return results;
+  };
+  const nlohmann::json old = {{"oneTBB", "2021.8"}, {"fmt", "9.1"}}, fresh = {{"oneTBB", "2022.1"}, {"fmt", "9.1"}};
+  runner::Results both = combine({made_by("01ab", old), made_by("02cd", fresh)});
+  mark_differences(both);
+  EXPECT_THAT(both.note, HasSubstr("made by different builds of bough: commit (\"01ab\", \"02cd\"), "
+                                   "libraries.oneTBB (\"2021.8\", \"2022.1\")"));
+  EXPECT_THAT(both.note, Not(HasSubstr("fmt")));
+  for (const runner::RunResult& run : both.runs) EXPECT_FALSE(run.settings.contains("commit")) << "no label says it";
+  runner::Results same = combine({made_by("01ab", old), made_by("01ab", {{"fmt", "9.1"}})});
+  mark_differences(same);
+  EXPECT_THAT(same.note, Not(HasSubstr("different builds"))) << "the second is of a version that does not tell all";
+}
+
 TEST(MarkDifferences, AddsTheValueOfAnExperimentThatDidNotSweepIt) {
   runner::Results swept = runner::sample_results();
   for (runner::RunResult& run : swept.runs) run.settings["train.steps"] = run.config["train"]["steps"] = 30;

@@ -1,41 +1,16 @@
 #include <gtest/gtest.h>
-#include <stdio.h>
 
 #include <algorithm>
-#include <memory>
 
 #include "tests/report/results_sample.h"
-#include "tests/support/files.h"
+#include "tests/support/browser.h"
 #include "tools/report/report.h"
 
 namespace bough::report {
 namespace {
 
 using nlohmann::json;
-
-/// What a script says at the end of the page, in a real browser without a network. It may wait: time passes at once.
-json asked_in_browser(std::string page, const std::string& script, const std::string& options = "") {
-  const test::TemporaryFolder folder;
-  const std::string probe = "<script>(async () => {" + script +
-                            "})().then((seen) => { document.body.innerHTML = \"<pre id='seen'>\" + "
-                            "JSON.stringify(seen).replaceAll(\"<\", \"\\\\u003c\") + \"</pre>\"; });</script></body>";
-  page.replace(page.rfind("</body>"), 7, probe);
-  test::write_file(folder.file("page.html"), page);
-  const std::string command =
-      "timeout 120 " BOUGH_CHROMIUM " --headless --no-sandbox --disable-gpu --virtual-time-budget=10000 " + options +
-      " --user-data-dir=" + folder.file("profile") + " --dump-dom file://" + folder.file("page.html") + " 2>/dev/null";
-  const std::unique_ptr<FILE, int (*)(FILE*)> browser(::popen(command.c_str(), "r"), ::pclose);
-  std::string dom;
-  char buffer[4096];
-  while (const std::size_t got = std::fread(buffer, 1, sizeof(buffer), browser.get())) dom.append(buffer, got);
-  const std::string begin = "<pre id=\"seen\">";
-  const std::size_t from = dom.find(begin), to = dom.find("</pre>", from);
-  if (from == dom.npos || to == dom.npos) {
-    ADD_FAILURE() << "the browser showed: " << dom.substr(0, 2000);
-    return {};
-  }
-  return json::parse(dom.substr(from + begin.size(), to - from - begin.size()));
-}
+using test::asked_in_browser;
 
 TEST(ReportPage, ThePointsInTheBrowserAreTheNumbersOfTheResults) {
   const Summary summary = summarize(runner::sample_results());
@@ -86,9 +61,10 @@ TEST(ReportPage, FitsAPhoneAndAnswersTheArrowKeys) {
   const json shown = asked_in_browser(to_html(summarize(runner::sample_results())), R"(
     const canvas = document.getElementById("quality");
     canvas.dispatchEvent(new KeyboardEvent("keydown", {key: "ArrowRight", bubbles: true}));
-    return {wide: document.documentElement.scrollWidth > window.innerWidth,
+    return {screen: innerWidth, wide: document.documentElement.scrollWidth > window.innerWidth,
             spoken: document.getElementById("quality-spoken").textContent, tabs: canvas.tabIndex};)",
-                                      "--window-size=360,740");
+                                      {.width = 360});
+  EXPECT_EQ(shown["screen"], 360);
   EXPECT_EQ(shown["wide"], false);
   EXPECT_NE(shown["spoken"], "");
   EXPECT_EQ(shown["tabs"], 0);
@@ -198,7 +174,8 @@ TEST(ReportPage, ScrollsTablesInThemselvesAndDrawsPicturesLargeEnough) {
             dialog: [dialog.left, dialog.right],
             pictures: [...document.images].map((image) => image.getBoundingClientRect().width),
             different: new Set([...document.images].map((image) => image.src.replace(/title.*title/, ""))).size};)",
-                                     "--window-size=400,800");
+                                     {.width = 400});
+  EXPECT_EQ(seen["screen"], 400);
   EXPECT_LE(seen["page"], seen["screen"]);
   EXPECT_GT(seen["table"], seen["shown"]);
   EXPECT_GT(seen["findings"][0], seen["findings"][1]);
@@ -211,7 +188,7 @@ TEST(ReportPage, ScrollsTablesInThemselvesAndDrawsPicturesLargeEnough) {
 }
 
 /// The colour of the middle of a picture's right upper half, where causal attention has nothing but paper.
-json paper_of_pictures(const std::string& options) {
+json paper_of_pictures(const test::Screen& screen) {
   return asked_in_browser(to_html(summarize(runner::sample_results())), R"(
     await Promise.all([...document.images].map((image) => image.decode()));
     return [...document.images].map((image) => {
@@ -221,11 +198,12 @@ json paper_of_pictures(const std::string& options) {
       context.drawImage(image, 0, 0, 100, 100);
       return [...context.getImageData(90, 10, 1, 1).data].slice(0, 3);
     });)",
-                          options);
+                          screen);
 }
 
 TEST(ReportPage, DrawsPicturesOnDarkPaperWhereThePageIsDark) {
-  const json light = paper_of_pictures(""), dark = paper_of_pictures("--blink-settings=preferredColorScheme=0");
+  const json light = paper_of_pictures({}),
+             dark = paper_of_pictures({.options = "--blink-settings=preferredColorScheme=0"});
   ASSERT_EQ(dark.size(), 3u);
   for (const json& colour : light) EXPECT_EQ(colour, json({255, 255, 255}));
   for (const json& colour : dark) EXPECT_LT(colour[0], 64) << colour;
@@ -354,7 +332,7 @@ TEST(ReportPage, ShowsClassesShiftsAndTheDirectionOfAnAccuracy) {
   EXPECT_EQ(seen["settings"][0][4], "macro F1");
   EXPECT_EQ(seen["settings"][2][3], "0.9750 ± 0.0125");
   EXPECT_EQ(seen["settings"][2][4], "0.9650 ± 0.0125");
-  EXPECT_EQ(seen["matrix"][0][2], "<neutral&gt;") << "as the answer of the page is written";
+  EXPECT_EQ(seen["matrix"][0][2], "<neutral>");
   EXPECT_EQ(seen["matrix"][1], json::parse(R"(["very negative", "114", "6", "0"])")) << "of three seeds";
   EXPECT_EQ(seen["heads"], json::parse(R"(["col", "col", "col", "col", "row", "row", "row"])"));
   EXPECT_EQ(seen["scores"][0],
@@ -390,7 +368,8 @@ TEST(ReportPage, ScrollsAWideConfusionMatrixInItself) {
     const inside = document.querySelector("#point-classes .scroll"), dialog = document.getElementById("point");
     return {page: document.documentElement.scrollWidth, screen: innerWidth, box: [box.scrollWidth, box.clientWidth],
             inside: [inside.scrollWidth, inside.clientWidth], dialog: [dialog.scrollWidth, dialog.clientWidth]};)",
-                                     "--window-size=400,800");
+                                     {.width = 400});
+  EXPECT_EQ(seen["screen"], 400);
   EXPECT_LE(seen["page"], seen["screen"]);
   EXPECT_GT(seen["box"][0], seen["box"][1]);
   EXPECT_GT(seen["inside"][0], seen["inside"][1]);

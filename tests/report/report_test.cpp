@@ -75,6 +75,15 @@ TEST(Report, EveryMeasuredNumberOfSeveralSeedsHasItsDeviation) {
   EXPECT_THAT(text, ::testing::ContainsRegex("bpt-k4 .* 2\\.5 ± 0\\.7 +30015 ± 7 +13\\.0 ± 1\\.4\n"));
   EXPECT_THAT(text, ::testing::ContainsRegex("window-width64 .* 2\\.0 +30010 +12\\.0\n")) << "one seed";
   EXPECT_THAT(page, HasSubstr("<td>2.5 ± 0.7</td><td>30015 ± 7</td><td>13.0 ± 1.4</td>"));
+  const std::string lines = to_csv(summarize(results));
+  EXPECT_THAT(lines, HasSubstr("train_seconds,train_seconds_deviation,tokens_per_second,tokens_per_second_deviation,"
+                               "peak_memory_bytes,peak_memory_bytes_deviation,times,"));
+  EXPECT_THAT(lines, ::testing::ContainsRegex("bpt-k4,.*,2\\.5,0\\.70710[0-9]*,30015,7\\.0710[0-9]*,13000000,"
+                                              "1414213\\.[0-9]*,comparable,"));
+  EXPECT_THAT(lines, ::testing::ContainsRegex("window-width64,.*,2,0,30010,0,12000000,0,comparable,"));
+  const std::string drawing = to_svg(quality_by_degree(summarize(results)), "sample");
+  EXPECT_THAT(drawing, HasSubstr("<title>bpt: 0.7 ± 0.028 at 21.01</title>"));
+  EXPECT_THAT(drawing, HasSubstr("<title>window: 0.61 at 56.75</title>"));
   // Columns stay below their heads.
   const std::size_t width = text.find('\n');
   for (std::size_t begin = 0, row = 0; row < 4; ++row, begin = text.find('\n', begin) + 1) {
@@ -147,6 +156,52 @@ TEST(Report, LeavesCellsEmptyWhereAnEarlierVersionDidNotTellTheBestStep) {
   EXPECT_FALSE(summary.has_last_scores());
   EXPECT_THAT(to_csv(summary), HasSubstr(",comparable,,,\n"));
   EXPECT_TRUE(to_json(summary)["points"][0]["last_metric"].is_null());
+}
+
+/// The sample as a task whose runs have a second number.
+runner::Results sample_with_perplexity() {
+  runner::Results results = runner::sample_results();
+  results.further_metrics = {{.name = "perplexity", .label = "perplexity per <token>"}};
+  for (runner::RunResult& run : results.runs) {
+    run.config["task"]["kind"] = "char_lm";
+    if (run.status == runner::RunStatus::done) run.metrics["perplexity"] = 100 * run.metrics["bpc"].get<double>();
+  }
+  return results;
+}
+
+TEST(Report, ShowsFurtherMetricsOfTheTaskBesideTheFirst) {
+  runner::Results results = sample_with_perplexity();
+  results.runs[4].metrics.erase("perplexity");
+  const Summary summary = summarize(results);
+  EXPECT_THAT(table_text(summary), ::testing::ContainsRegex("degree +test bpc +perplexity +seeds"));
+  EXPECT_THAT(table_text(summary), ::testing::ContainsRegex("bpt-k4 +21.01 +0.7000 ± 0.0283 +70.0000 ± 2.8284 +2 "));
+  EXPECT_THAT(table_text(summary), ::testing::ContainsRegex("window-width64 +56.75 +0.6100 +- +1 "));
+  EXPECT_THAT(to_csv(summary), HasSubstr("last_bpc_deviation,perplexity,perplexity_deviation\n"));
+  EXPECT_THAT(to_csv(summary), ::testing::ContainsRegex("bpt-k4,bpt,.*,,,,70,2.8284"));
+  EXPECT_THAT(to_html(summary), HasSubstr("</th><th>perplexity per &lt;token&gt;</th><th>seeds"));
+  EXPECT_THAT(to_html(summary), HasSubstr("<td>0.7000 ± 0.0283</td><td>70.0000 ± 2.8284</td>"));
+  EXPECT_THAT(to_html(summary), HasSubstr("<td>0.6100</td><td>–</td>"));
+  const nlohmann::json file = to_json(summary);
+  EXPECT_EQ(file["further_metrics"][0]["name"], "perplexity");
+  EXPECT_NEAR(file["points"][1]["further_metrics"]["perplexity"]["mean"].get<double>(), 70, 1e-9);
+  EXPECT_TRUE(file["points"][2]["further_metrics"].empty());
+  for (runner::RunResult& run : results.runs) run.metrics.erase("perplexity");
+  EXPECT_THAT(table_text(summarize(results)), ::testing::Not(HasSubstr("perplexity"))) << "no run has it";
+}
+
+TEST(Results, OfEarlierVersionsHaveTheFurtherMetricsOfTheirTask) {
+  const test::TemporaryFolder folder;
+  const std::string path = folder.file("results.json");
+  const runner::Results results = sample_with_perplexity();
+  runner::save_results(path, results);
+  EXPECT_EQ(runner::load_results(path).further_metrics.at(0).label, "perplexity per <token>");
+  nlohmann::json file = nlohmann::json::parse(test::file_content(path));
+  file.erase("further_metrics");
+  test::write_file(path, file.dump());
+  EXPECT_EQ(runner::load_results(path).further_metrics.at(0).name, "perplexity");
+  for (nlohmann::json& run : file["runs"]) run["config"]["task"]["kind"] = "of_another_program";
+  test::write_file(path, file.dump());
+  EXPECT_TRUE(runner::load_results(path).further_metrics.empty());
 }
 
 TEST(Report, LeavesOutARunWithoutAScore) {
@@ -351,7 +406,7 @@ TEST(Times, ThatAreLeftOutOnRequestStandNowhere) {
   EXPECT_FALSE(std::filesystem::exists(folder.file("speed.svg")));
   EXPECT_TRUE(std::filesystem::exists(folder.file("speedy.svg")));
   EXPECT_THAT(test::file_content(folder.file("summary.csv")),
-              ::testing::ContainsRegex("bpt-k4.*,4711,,,12000000,left out"));
+              ::testing::ContainsRegex("bpt-k4.*,4711,,,,,12000000,0,left out"));
   EXPECT_THAT(table_text(summary), HasSubstr("Times of these runs cannot be compared: the machine did other work."));
   EXPECT_THAT(table_text(summary), ::testing::Not(HasSubstr("30010")));
 }
@@ -470,6 +525,39 @@ TEST(Combine, MakesNoFindingsAcrossOtherTestData) {
   EXPECT_THAT(findings_text(different), ::testing::HasSubstr("scored on other data are not compared"));
   ASSERT_EQ(different.results.bounds.size(), 2u);
   EXPECT_EQ(different.results.bounds[1].name, "most frequent class, b");
+}
+
+TEST(Combine, ListsWhatEachExperimentSaysOfItself) {
+  runner::Results one = runner::sample_results(), other = runner::sample_results(), third = runner::sample_results();
+  one.name = "first";
+  one.description = "short <text>";
+  one.host = third.host = {{"processor", "old"}};
+  other.name = "second";
+  other.description = "long text";
+  other.host = {{"processor", "new"}};
+  other.experiment["jobs"] = 7;
+  third.name = "third";
+  const Summary summary = summarize(combine({one, other, third}));
+  const std::string page = to_html(summary);
+  for (const char* part :
+       {"<p><strong>first</strong>: short &lt;text&gt;</p>", "<p><strong>second</strong>: long text</p>",
+        "<summary>Configuration of first</summary>", "<summary>Configuration of second</summary>",
+        "<summary>Machine of first and third</summary>", "<summary>Machine of second</summary>"}) {
+    EXPECT_THAT(page, HasSubstr(part));
+  }
+  const std::size_t configuration = page.find("Configuration of second");
+  EXPECT_NE(page.find("&quot;jobs&quot;: 7", configuration), page.npos);
+  EXPECT_THAT(page, ::testing::Not(HasSubstr("<details><summary>Configuration</summary>")));
+  EXPECT_THAT(page, ::testing::Not(HasSubstr("<p>short")));
+  const nlohmann::json file = to_json(summary);
+  EXPECT_EQ(file["joined"][1], nlohmann::json({{"name", "second"},
+                                               {"description", "long text"},
+                                               {"host", {{"processor", "new"}}},
+                                               {"experiment", other.experiment}}));
+  EXPECT_TRUE(file["host"].is_null());
+  EXPECT_EQ(summary.focus, "bpt") << "that of the first";
+  EXPECT_THAT(to_html(summarize(one)), HasSubstr("<p>short &lt;text&gt;</p>"));
+  EXPECT_FALSE(to_json(summarize(one)).contains("joined"));
 }
 
 TEST(Combine, TellsExperimentsApartAndRefusesDifferentMetrics) {

@@ -79,6 +79,7 @@ inline Results sample_classification() {
   results.name = "classes";
   results.description = "texts in three classes";
   results.metric = {.name = "accuracy", .label = "accuracy", .lower_is_better = false};
+  results.further_metrics = {{.name = "macro_f1", .label = "macro F1", .lower_is_better = false}};
   results.bounds = {{"most frequent class", 0.5}};
   results.references = {{"Other system", 0.93, "A 2017"}};
   results.experiment = {{"name", "classes"}};

@@ -217,12 +217,49 @@ TEST(PaperExperiments, OfClassificationHaveTheAuthorsModelAndTraining) {
 }
 
 TEST(PaperExperiments, OfInferenceHaveThreeLayersOverEachSentenceAndThreeAcross) {
-  const PlannedRun run = shipped("snli").runs.front();
-  EXPECT_EQ(run.checked.model.integer("layers"), 3);
-  EXPECT_TRUE(run.checked.model.boolean("cross"));
-  EXPECT_EQ(run.checked.graph, json({{"kind", "bpt"}, {"k", 4}, {"alignment", "slot"}, {"clip_levels", 2}}));
-  EXPECT_EQ(run.checked.train.integer("texts_per_batch"), 128);
-  EXPECT_EQ(run.checked.train.number("learning_rate"), 2.5e-4);
+  const Experiment experiment = shipped("snli");
+  EXPECT_EQ(experiment.runs.size(), 3u) << "seeds";
+  for (const PlannedRun& run : experiment.runs) {
+    const Settings &model = run.checked.model, &train = run.checked.train;
+    EXPECT_EQ(model.integer("layers"), 3);
+    EXPECT_TRUE(model.boolean("cross"));
+    EXPECT_EQ(model.integer("dim"), 300);
+    EXPECT_EQ(model.integer("ffn"), 600);
+    EXPECT_EQ(model.integer("heads"), 6);
+    EXPECT_EQ(model.integer("hidden"), 600);
+    EXPECT_EQ(model.string("norm"), "post");
+    EXPECT_TRUE(model.boolean("input_norm"));
+    EXPECT_TRUE(model.boolean("freeze_embeddings"));
+    EXPECT_EQ(dropouts(model), (std::vector{0.0, 0.1, 0.1, 0.1}));
+    EXPECT_EQ(run.checked.graph, json({{"kind", "bpt"}, {"k", 4}, {"alignment", "slot"}, {"clip_levels", 2}}));
+    EXPECT_EQ(train.integer("texts_per_batch"), 128);
+    EXPECT_EQ(train.string("optimizer"), "adam");
+    EXPECT_EQ(train.number("learning_rate"), 2.5e-4);
+    EXPECT_EQ(train.string("schedule"), "exponential");
+    EXPECT_EQ(train.integer("warmup"), 0);
+    EXPECT_EQ(train.number("epochs"), 40);
+    EXPECT_NEAR(train.number("final_fraction"), std::pow(0.98, 40), 1e-4) << "a factor of 0.98 an epoch";
+    EXPECT_EQ(train.number("clip"), 0);
+    EXPECT_EQ(train.string("best_by"), "loss");
+  }
+}
+
+TEST(PaperExperiments, OfThroughputHaveTheModelAndThePatternsOfThePaper) {
+  const Experiment experiment = shipped("throughput");
+  std::map<std::int64_t, std::set<std::string>> patterns;
+  for (const PlannedRun& run : experiment.runs) {
+    EXPECT_EQ(run.checked.model.integer("layers"), 6);
+    EXPECT_EQ(run.checked.model.integer("dim"), 512);
+    EXPECT_EQ(run.checked.model.integer("ffn"), 2048);
+    EXPECT_EQ(run.checked.model.integer("heads"), 8);
+    EXPECT_EQ(run.checked.train.integer("tokens_per_batch"), 8192);
+    const json& graph = run.checked.graph;
+    patterns[length_of(run)].insert(graph["kind"] == "bpt" ? "k" + graph["k"].dump()
+                                                           : graph["kind"].get<std::string>());
+  }
+  const std::set<std::string> all{"full", "k1", "k4", "k16", "k64"};
+  EXPECT_EQ(patterns, (std::map<std::int64_t, std::set<std::string>>{
+                          {512, all}, {1024, all}, {2048, all}, {4096, all}, {8192, all}}));
 }
 
 }  // namespace

@@ -9,8 +9,8 @@
 
 #include "bough/core/errors.h"
 #include "bough/graph/plugin.h"
-#include "graph/generators/own_degree.h"
 #include "graph/generators/unreachable_degree.h"
+#include "graph/generators/wanted_degree.h"
 #include "tasks/registry.h"
 #include "tasks/runner/experiment.h"
 #include "tools/bough/commands.h"
@@ -76,7 +76,8 @@ void require_known_parameters(const json& pattern, const GeneratorDescription& d
   if (reads_json_itself) return;
   json specification = pattern;
   const std::string& decided = description.degree.parameter;
-  if (!decided.empty()) specification.erase("degree");
+  if (!degree_parameter(description).empty()) specification.erase("degree");
+  if (specification.value("of", json()).is_string()) specification["of"] = {{"kind", specification["of"]}};
   const auto& parameters = description.parameters.parameters();
   if (const auto parameter = std::ranges::find(parameters, decided, &Parameter::name);
       parameter != parameters.end() && parameter->required && !specification.contains(decided)) {
@@ -98,11 +99,8 @@ ordered_json graphs_of(const ComparePatternsCommand& command, const BuildOptions
     ordered_json entry = {{"kind", kind}};
     entry.update(ordered_json(pattern));
     const GeneratorDescription description = generators().describe(kind);
-    const bool has_degree = !description.degree.parameter.empty() ||
-                            std::ranges::find(description.parameters.parameters(), "degree", &Parameter::name) !=
-                                description.parameters.parameters().end();
     require_known_parameters(pattern, description);
-    if (!has_degree || pattern.contains("degree") || pattern.contains(description.degree.parameter)) {
+    if (!has_open_degree(pattern)) {
       graphs.push_back(entry);
       continue;
     }

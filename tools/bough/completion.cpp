@@ -5,6 +5,7 @@
 
 #include "bough/core/errors.h"
 #include "bough/graph/graph_generator.h"
+#include "graph/generators/wanted_degree.h"
 #include "tools/bough/manual.h"
 
 namespace bough::cli {
@@ -35,7 +36,7 @@ std::string pattern_names() {
 std::string parameters_of(const GeneratorDescription& description) {
   std::vector<std::string> words;
   for (const Parameter& parameter : description.parameters.parameters()) words.push_back(parameter.name + "=");
-  if (!description.degree.parameter.empty()) words.emplace_back("degree=");
+  if (!degree_parameter(description).empty()) words.emplace_back("degree=");
   return fmt::format("{}", fmt::join(words, " "));
 }
 

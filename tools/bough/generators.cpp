@@ -4,6 +4,7 @@
 
 #include "bough/graph/graph_generator.h"
 #include "bough/graph/plugin.h"
+#include "graph/generators/wanted_degree.h"
 #include "tasks/runner/key_reference.h"
 #include "tools/bough/commands.h"
 
@@ -13,7 +14,7 @@ namespace {
 void print_generators_json() {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const GeneratorDescription& description : generators().list()) {
-    const std::string& solved = description.degree.parameter;
+    const std::string solved = degree_parameter(description);
     list.push_back({{"name", description.name},
                     {"summary", description.summary},
                     {"causal", description.causal},

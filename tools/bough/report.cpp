@@ -4,12 +4,9 @@
 
 #include <filesystem>
 #include <map>
-#include <set>
 
 #include "bough/core/errors.h"
-#include "bough/core/json.h"
 #include "bough/graph/plugin.h"
-#include "tasks/recorded_plugins.h"
 #include "tasks/runner/live_results.h"
 #include "tools/bough/commands.h"
 #include "tools/bough/result_folder.h"
@@ -23,29 +20,6 @@ namespace fs = std::filesystem;
 runner::Results results_in(const std::string& folder) {
   require_results(folder, "report");
   return runner::load_results((fs::path(folder) / "results.json").string());
-}
-
-/// "the pattern 'every_second'".
-std::string pattern_in_words(const nlohmann::json& graph) {
-  const nlohmann::json kind = graph.is_object() ? graph.value("kind", nlohmann::json()) : nlohmann::json();
-  return kind.is_string() ? fmt::format("the pattern '{}'", kind.get<std::string>()) : json_excerpt(graph);
-}
-
-/// Results keep a picture of each graph; those of earlier versions do not, and need the plug-ins that they were made
-/// with, which are loaded here.
-void load_plugins_for_pictures(const runner::Results& results) {
-  std::set<std::string> told;
-  for (const runner::RunResult& run : results.runs) {
-    const nlohmann::json graph = run.config.value("graph", nlohmann::json());
-    if (results.picture_of(graph) != nullptr || !told.insert(graph.dump()).second) continue;
-    try {
-      tasks::load_recorded_plugins(graph, run.plugins);
-      generators().make(graph);
-    } catch (const Error&) {
-      fmt::print(stderr, "bough: no picture of {}, which is not known here; --plugin FILE gives its library\n",
-                 pattern_in_words(graph));
-    }
-  }
 }
 
 /// Runs that count twice would look like more seeds.

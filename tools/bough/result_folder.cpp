@@ -7,9 +7,12 @@
 #include <chrono>
 #include <filesystem>
 #include <optional>
+#include <set>
 
 #include "bough/core/errors.h"
-#include "tasks/runner/results.h"
+#include "bough/core/json.h"
+#include "bough/graph/graph_generator.h"
+#include "tasks/recorded_plugins.h"
 
 namespace bough::cli {
 namespace {
@@ -46,6 +49,12 @@ void require_absent(const fs::path& file, const char* reason) {
   throw ConfigError("report", fmt::format("'{}' is there and {}; choose another --out", file.string(), reason));
 }
 
+/// "the pattern 'every_second'".
+std::string pattern_in_words(const nlohmann::json& graph) {
+  const nlohmann::json kind = graph.is_object() ? graph.value("kind", nlohmann::json()) : nlohmann::json();
+  return kind.is_string() ? fmt::format("the pattern '{}'", kind.get<std::string>()) : json_excerpt(graph);
+}
+
 }  // namespace
 
 std::string new_folder(const std::string& name) {
@@ -80,6 +89,21 @@ void require_results(const std::string& folder, const std::string& command) {
                                                         : "holds no results.json";
   throw IoError(command,
                 fmt::format("'{}' {}; name a folder that bough run has written, such as results/NAME", folder, state));
+}
+
+void load_plugins_for_pictures(const runner::Results& results) {
+  std::set<std::string> told;
+  for (const runner::RunResult& run : results.runs) {
+    const nlohmann::json graph = run.config.value("graph", nlohmann::json());
+    if (results.picture_of(graph) != nullptr || !told.insert(graph.dump()).second) continue;
+    try {
+      tasks::load_recorded_plugins(graph, run.plugins);
+      generators().make(graph);
+    } catch (const Error&) {
+      fmt::print(stderr, "bough: no picture of {}, which is not known here; --plugin FILE gives its library\n",
+                 pattern_in_words(graph));
+    }
+  }
 }
 
 void require_place_for_report(const std::string& folder) {

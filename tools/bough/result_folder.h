@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "tasks/runner/results.h"
+
 /// Where results of bough run are, and what of a folder it may replace.
 namespace bough::cli {
 
@@ -12,6 +14,10 @@ std::string last_folder(const std::string& name);
 
 /// IoError from that command if there are no results in the folder.
 void require_results(const std::string& folder, const std::string& command);
+
+/// Results keep a picture of each graph; those of earlier versions do not, and need the plug-ins that they were made
+/// with, which are loaded here. What cannot be drawn is said on stderr.
+void load_plugins_for_pictures(const runner::Results& results);
 
 /// ConfigError if a report in the folder would replace files that are not the report of the results there.
 void require_place_for_report(const std::string& folder);

@@ -118,17 +118,24 @@ class ProgressPrinter : public RunObserver {
     if (result.status == RunStatus::running) {
       return display().finish(result.name, fmt::format("saved after step {}", result.steps));
     }
-    const auto metric = result.metrics.find(plan_.metric);
+    std::string scores = fmt::format("test {} {:.4f}", plan_.metric, score_of(result, plan_.metric));
+    for (const std::string& name : plan_.further_metrics) {
+      if (result.metrics.contains(name)) scores += fmt::format("  {} {:.4f}", name, score_of(result, name));
+    }
     display().finish(result.name,
-                     fmt::format("test {} {:.4f}  degree {:.2f}  {} tokens/s  {}{}", plan_.metric,
-                                 metric == result.metrics.end() ? std::nan("") : metric->second,
-                                 result.attention_degree, short_number(result.tokens_per_second),
-                                 seconds_in_words(result.train_seconds), was_done_before ? "  (done before)" : ""));
+                     fmt::format("{}  degree {:.2f}  {} tokens/s  {}{}", scores, result.attention_degree,
+                                 short_number(result.tokens_per_second), seconds_in_words(result.train_seconds),
+                                 was_done_before ? "  (done before)" : ""));
   }
 
   const ExperimentPlan& plan() const { return plan_; }
 
  private:
+  static double score_of(const RunOutcome& result, const std::string& metric) {
+    const auto found = result.metrics.find(metric);
+    return found == result.metrics.end() ? std::nan("") : found->second;
+  }
+
   /// Made with the first thing to show, after on_plan.
   ProgressDisplay& display() { return display_ ? *display_ : display_.emplace(plan_); }
 

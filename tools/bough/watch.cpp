@@ -126,6 +126,7 @@ void run_watch(const WatchCommand& command) {
   using namespace std::chrono_literals;
   for (const std::string& library : command.plugins) load_plugin(library);
   require_results(command.folder, "watch");
+  load_plugins_for_pictures(runner::load_live_results(command.folder));
   LiveReport report(command.folder);
   report.data();  // what is wrong with the folder is said here
 

@@ -47,8 +47,8 @@ set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "${library_package} ${same_version}, nlohmann-json3-dev")
 set(CPACK_DEBIAN_DEVELOPMENT_DESCRIPTION "message passing on graphs: headers
 ${about}
-This package has what it takes to compile programs: headers, and files for
-CMake and pkg-config.")
+This package has what it takes to compile programs: headers, files for CMake
+and pkg-config, and examples.")
 
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_NAME bough)
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_SECTION science)

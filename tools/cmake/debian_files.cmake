@@ -30,7 +30,11 @@ foreach(component ${CPACK_COMPONENTS_ALL})
   string(TOUPPER ${component} name)
   set(package ${CPACK_DEBIAN_${name}_PACKAGE_NAME})
   set(documents ${usr}/share/doc/${package})
-  file(REMOVE_RECURSE ${usr}/share/doc) # LICENSE, where others have it
+  set(installed_documents ${usr}/share/doc/bough)
+  file(REMOVE ${installed_documents}/LICENSE)
+  if(NOT EXISTS ${installed_documents}/examples) # those of the headers' package stay where a copy without packages has them
+    file(REMOVE_RECURSE ${installed_documents})
+  endif()
   write_file(${documents}/copyright "${copyright}")
   write_file(${documents}/changelog.Debian "${changelog}")
   if(component STREQUAL runtime)

@@ -1,6 +1,7 @@
 #include "tools/report/classification.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 namespace bough::report {
@@ -58,6 +59,10 @@ void add_classes(const Runs& runs, Classification& result) {
   std::vector<json> all;
   for (const runner::RunResult* run : runs) all.push_back(metric_named(*run, "classes"));
   if (!std::ranges::all_of(all, [](const json& classes) { return is_list_of(classes, is_class); })) return;
+  std::vector<double> macro_f1;
+  for (const runner::RunResult* run : runs) macro_f1.push_back(runner::metric_of(*run, "macro_f1"));
+  const bool all_tell = std::ranges::all_of(macro_f1, [](double value) { return std::isfinite(value); });
+  if (all_tell) result.macro_f1 = statistic_of(macro_f1);
   const std::vector<std::string> names = class_names(all.front());
   if (!std::ranges::all_of(all, [&names](const json& classes) { return class_names(classes) == names; })) return;
   for (std::size_t i = 0; i < names.size(); ++i) {

@@ -22,6 +22,7 @@ struct Classification {
   std::vector<std::string> labels;                   ///< of the confusion matrix
   std::vector<std::vector<std::int64_t>> confusion;  ///< texts of true class i that were taken for j, over all seeds
   std::vector<ClassScores> classes;
+  Statistic macro_f1 = {};  ///< mean of the F1 scores of all classes
   /// The task's metric with so many placeholder tokens in front of each text; the first has none.
   std::vector<Statistic> shifts;
 

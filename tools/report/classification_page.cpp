@@ -56,9 +56,9 @@ std::string scores_table(const Point& point) {
                         with_deviation(one.precision, 3), with_deviation(one.recall, 3), with_deviation(one.f1, 3),
                         one.texts.mean);
   }
-  if (point.macro_f1.count > 0) {
+  if (point.classification.macro_f1.count > 0) {
     rows += fmt::format("<tr>{}<td></td><td></td><td>{}</td><td></td></tr>\n", row_head("mean of all classes"),
-                        with_deviation(point.macro_f1, 3));
+                        with_deviation(point.classification.macro_f1, 3));
   }
   return scrolling(
       "Scores of each class of " + point.name,

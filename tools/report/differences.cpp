@@ -63,6 +63,34 @@ std::string values_in_words(const std::set<json>& values) {
   return fmt::format("{}", fmt::join(texts, ", "));
 }
 
+/// What may change results where the configuration is the same: "commit", "libraries.oneTBB".
+void collect_builds(const runner::RunResult& run, std::map<std::string, std::set<json>>& values) {
+  for (const json& machine : run.machines) {
+    if (!machine.is_object()) continue;
+    Leaves leaves;
+    for (const char* key : {"bough", "commit", "compiler", "libraries"}) {
+      if (machine.contains(key)) collect_leaves(machine[key], key, leaves);
+    }
+    for (const auto& [path, value] : leaves) values[path].insert(value);
+  }
+}
+
+/// Empty unless runs were made by different builds of bough; runs of earlier versions that do not tell differ in
+/// nothing.
+std::string different_builds(const std::vector<runner::RunResult>& runs) {
+  std::map<std::string, std::set<json>> values;
+  for (const runner::RunResult& run : runs) collect_builds(run, values);
+  std::vector<std::string> parts;
+  for (const auto& [path, different] : values) {
+    if (different.size() > 1) parts.push_back(fmt::format("{} ({})", path, values_in_words(different)));
+  }
+  return parts.empty() ? "" : fmt::format("made by different builds of bough: {}", fmt::join(parts, ", "));
+}
+
+void add_to_note(const std::string& sentence, runner::Results& results) {
+  if (!sentence.empty()) results.note += (results.note.empty() ? "" : "; ") + sentence;
+}
+
 }  // namespace
 
 void mark_differences(runner::Results& results) {
@@ -91,9 +119,10 @@ void mark_differences(runner::Results& results) {
     }
     if (hidden) sentences.push_back(fmt::format("{} ({})", path, values_in_words(different)));
   }
-  if (sentences.empty()) return;
-  results.note +=
-      fmt::format("{}not the same in all runs: {}", results.note.empty() ? "" : "; ", fmt::join(sentences, ", "));
+  if (!sentences.empty()) {
+    add_to_note(fmt::format("not the same in all runs: {}", fmt::join(sentences, ", ")), results);
+  }
+  add_to_note(different_builds(results.runs), results);
 }
 
 }  // namespace bough::report

@@ -13,6 +13,7 @@
 namespace bough::report {
 namespace {
 
+using nlohmann::json;
 using nlohmann::ordered_json;
 
 ordered_json to_json(const Statistic& value) {
@@ -79,6 +80,16 @@ ordered_json to_json(const SeriesStyle& style) {
   return {{"colour", style.colour}, {"dash", dash}, {"shape", style.shape}, {"shade", style.shade}};
 }
 
+ordered_json to_json(const runner::Metric& metric) {
+  return {{"name", metric.name}, {"label", metric.label}, {"lower_is_better", metric.lower_is_better}};
+}
+
+ordered_json further_metrics_json(const Point& point) {
+  ordered_json entry = ordered_json::object();
+  for (const auto& [name, score] : point.further_metrics) entry[name] = to_json(score);
+  return entry;
+}
+
 ordered_json to_json(const Point& point, const SeriesStyle& style) {
   return {{"label", point.label},
           {"name", point.name},
@@ -95,7 +106,7 @@ ordered_json to_json(const Point& point, const SeriesStyle& style) {
           {"metric", to_json(point.metric)},
           {"last_metric", known(point.last_metric)},
           {"best_step", known(point.best_step)},
-          {"macro_f1", known(point.macro_f1)},
+          {"further_metrics", further_metrics_json(point)},
           {"classification", to_json(point.classification)},
           {"tokens_per_second", to_json(point.tokens_per_second)},
           {"train_seconds", to_json(point.train_seconds)},
@@ -181,26 +192,27 @@ void remove_other_plots(const std::filesystem::path& folder, const std::vector<P
 
 std::string to_csv(const Summary& summary) {
   std::string text = fmt::format(
-      "label,pattern,degree,length,{0},{0}_deviation,seeds,edges,nodes,parameters,train_seconds,tokens_per_second,"
-      "peak_memory_bytes,times,best_step,last_{0},last_{0}_deviation{1}\n",
-      summary.results.metric.name, summary.has_macro_f1() ? ",macro_f1,macro_f1_deviation" : "");
+      "label,pattern,degree,length,{0},{0}_deviation,seeds,edges,nodes,parameters,train_seconds,"
+      "train_seconds_deviation,tokens_per_second,tokens_per_second_deviation,peak_memory_bytes,"
+      "peak_memory_bytes_deviation,times,best_step,last_{0},last_{0}_deviation",
+      summary.results.metric.name);
+  const std::vector<runner::Metric> further = summary.further_metrics();
+  for (const runner::Metric& metric : further) text += fmt::format(",{0},{0}_deviation", metric.name);
+  text += "\n";
+  const auto both = [](const Statistic& value) { return fmt::format("{},{}", value.mean, value.deviation); };
   for (const Point& point : summary.points) {
-    const auto time = [&](const Statistic& value) {
-      return point.times == Times::left_out ? "" : fmt::format("{}", value.mean);
-    };
-    const auto last = [&](double value) { return point.last_metric.count > 0 ? fmt::format("{}", value) : ""; };
-    const auto macro_f1 = [&]() -> std::string {
-      if (!summary.has_macro_f1()) return "";
-      const Statistic& score = point.macro_f1;
-      return score.count > 0 ? fmt::format(",{},{}", score.mean, score.deviation) : ",,";
-    };
-    text +=
-        fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}{}\n", csv_cell(point.label),
-                    csv_cell(point.pattern), point.degree, point.length, point.metric.mean, point.metric.deviation,
-                    point.metric.count, point.num_edges, point.num_nodes, point.parameters, time(point.train_seconds),
-                    time(point.tokens_per_second), point.memory_bytes.mean, to_string(point.times),
-                    point.best_step.count > 0 ? fmt::format("{}", point.best_step.mean) : "",
-                    last(point.last_metric.mean), last(point.last_metric.deviation), macro_f1());
+    const auto time = [&](const Statistic& value) { return point.times == Times::left_out ? "," : both(value); };
+    text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}", csv_cell(point.label), csv_cell(point.pattern),
+                        point.degree, point.length, both(point.metric), point.metric.count, point.num_edges,
+                        point.num_nodes, point.parameters, time(point.train_seconds), time(point.tokens_per_second),
+                        both(point.memory_bytes), to_string(point.times),
+                        point.best_step.count > 0 ? fmt::format("{}", point.best_step.mean) : "",
+                        point.last_metric.count > 0 ? both(point.last_metric) : ",");
+    for (const runner::Metric& metric : further) {
+      const auto score = point.further_metrics.find(metric.name);
+      text += "," + (score == point.further_metrics.end() ? "," : both(score->second));
+    }
+    text += "\n";
   }
   return text;
 }
@@ -210,13 +222,17 @@ ordered_json to_json(const Summary& summary) {
   ordered_json file = {{"name", results.name},
                        {"description", results.description},
                        {"note", results.note},
-                       {"metric",
-                        {{"name", results.metric.name},
-                         {"label", results.metric.label},
-                         {"lower_is_better", results.metric.lower_is_better}}},
+                       {"metric", to_json(results.metric)},
                        {"host", results.host},
                        {"command", results.command},
-                       {"experiment", results.experiment}};
+                       {"experiment", results.joined.empty() ? results.experiment : json()}};
+  if (!results.joined.empty()) file["joined"] = ordered_json::array();
+  for (const runner::JoinedExperiment& one : results.joined) {
+    file["joined"].push_back(
+        {{"name", one.name}, {"description", one.description}, {"host", one.host}, {"experiment", one.experiment}});
+  }
+  file["further_metrics"] = ordered_json::array();
+  for (const runner::Metric& metric : summary.further_metrics()) file["further_metrics"].push_back(to_json(metric));
   file["bounds"] = ordered_json::array();
   for (const runner::Bound& bound : results.bounds) {
     file["bounds"].push_back({{"name", bound.name}, {"value", bound.value}});

@@ -36,25 +36,30 @@ std::string score_cell(const Point& point, bool has_last) {
   return fmt::format("<td>{}<small>{}last {}</small></td>", score, step, with_deviation(point.last_metric, 4));
 }
 
-std::string f1_cell(const Point& point) {
-  return cell(point.macro_f1.count > 0 ? with_deviation(point.macro_f1, 4) : "–");
+std::string further_cell(const Point& point, const runner::Metric& metric) {
+  const auto score = point.further_metrics.find(metric.name);
+  return cell(score == point.further_metrics.end() ? "–" : with_deviation(score->second, 4));
 }
 
 /// The table of all settings. The first cell of a row is a button that shows all of one.
 std::string table_of(const Summary& summary) {
-  const bool has_last = summary.has_last_scores(), has_f1 = summary.has_macro_f1();
+  const bool has_last = summary.has_last_scores();
+  const std::vector<runner::Metric> further = summary.further_metrics();
+  std::string further_heads;
+  for (const runner::Metric& metric : further) further_heads += fmt::format("<th>{}</th>", escape_xml(metric.label));
   std::string text = fmt::format(
       "<thead><tr><th>pattern</th><th>degree</th><th>length</th><th>test {}{}</th>{}<th>seeds</th><th>edges</th>"
       "<th>nodes</th><th>parameters</th><th>seconds</th><th>tokens/s</th><th>memory MB</th></tr></thead>\n<tbody>\n",
-      escape_xml(summary.results.metric.name), has_last ? "<small>best step, last score</small>" : "",
-      has_f1 ? "<th>macro F1</th>" : "");
+      escape_xml(summary.results.metric.name), has_last ? "<small>best step, last score</small>" : "", further_heads);
   for (std::size_t i = 0; i < summary.points.size(); ++i) {
     const Point& point = summary.points[i];
+    std::string further_cells;
+    for (const runner::Metric& metric : further) further_cells += further_cell(point, metric);
     text += fmt::format(
         "<tr><td><button data-point=\"{}\">{}</button></td><td>{:.2f}</td><td>{}</td>{}{}<td>{}</td>"
         "<td>{}</td><td>{}</td><td>{}</td>{}{}<td>{}</td></tr>\n",
-        i, escape_xml(point.label), point.degree, point.length, score_cell(point, has_last),
-        has_f1 ? f1_cell(point) : "", point.metric.count, point.num_edges, point.num_nodes, point.parameters,
+        i, escape_xml(point.label), point.degree, point.length, score_cell(point, has_last), further_cells,
+        point.metric.count, point.num_edges, point.num_nodes, point.parameters,
         time_cell(point, point.train_seconds, 1), time_cell(point, point.tokens_per_second, 0),
         with_deviation(point.megabytes(), 1));
   }
@@ -162,6 +167,58 @@ std::string machine_rows(const nlohmann::json& machine, const std::string& prefi
       const std::string shown = value.is_string() ? value.get<std::string>() : value.dump();
       text += fmt::format("<tr><th scope=\"row\">{}</th><td>{}</td></tr>\n", escape_xml(name), escape_xml(shown));
     }
+  }
+  return text;
+}
+
+std::string paragraph(const std::string& text) { return fmt::format("<p>{}</p>\n", escape_xml(text)); }
+
+std::string folded(const std::string& title, const std::string& content) {
+  return fmt::format("<details><summary>{}</summary>{}</details>\n", escape_xml(title), content);
+}
+
+/// Of a comparison what each experiment says of itself.
+std::string descriptions_of(const runner::Results& results) {
+  if (results.joined.empty()) return paragraph(results.description);
+  std::string text;
+  for (const runner::JoinedExperiment& one : results.joined) {
+    const std::string description = one.description.empty() ? "" : ": " + one.description;
+    text += fmt::format("<p><strong>{}</strong>{}</p>\n", escape_xml(one.name), escape_xml(description));
+  }
+  return text;
+}
+
+std::string configurations_of(const runner::Results& results) {
+  const auto content = [](const nlohmann::json& experiment) {
+    return fmt::format("<pre>{}</pre>", escape_xml(experiment.dump(2)));
+  };
+  if (results.joined.empty()) return folded("Configuration", content(results.experiment));
+  std::string text;
+  for (const runner::JoinedExperiment& one : results.joined) {
+    text += folded("Configuration of " + one.name, content(one.experiment));
+  }
+  return text;
+}
+
+/// A machine on which several experiments ran is there once.
+std::string hosts_of(const runner::Results& results) {
+  const auto content = [](const nlohmann::json& host) {
+    return fmt::format("<table class=\"facts\">\n{}</table>", host.is_object() ? machine_rows(host) : "");
+  };
+  if (results.joined.empty()) return folded("Machine", content(results.host));
+  struct Host {
+    nlohmann::json description;
+    std::vector<std::string> experiments = {};
+  };
+  std::vector<Host> hosts;
+  for (const runner::JoinedExperiment& one : results.joined) {
+    auto same = std::ranges::find(hosts, one.host, &Host::description);
+    if (same == hosts.end()) same = hosts.insert(same, Host{.description = one.host});
+    same->experiments.push_back(one.name);
+  }
+  std::string text;
+  for (const Host& host : hosts) {
+    text += folded(fmt::format("Machine of {}", fmt::join(host.experiments, " and ")), content(host.description));
   }
   return text;
 }
@@ -274,7 +331,7 @@ std::string to_html(const Summary& summary) {
   const std::string quality_title = results.metric.label + " against attention degree";
   return fill_page(report_page_html,
                    {{"@TITLE@", escape_xml(results.name)},
-                    {"@DESCRIPTION@", escape_xml(results.description)},
+                    {"@DESCRIPTIONS@", descriptions_of(results)},
                     {"@NOTE@", results.note.empty() ? "" : fmt::format("<p>Note: {}</p>", escape_xml(results.note))},
                     {"@QUALITY_TITLE@", escape_xml(with_capital(quality_title))},
                     {"@QUALITY@", canvas("quality", quality_title + "; the numbers are in the table below")},
@@ -296,8 +353,8 @@ std::string to_html(const Summary& summary) {
                     {"@LENGTH@", std::to_string(picture_length(summary))},
                     {"@PICTURES@", pictures_of(summary)},
                     {"@COMMAND@", escape_xml(results.command)},
-                    {"@EXPERIMENT@", escape_xml(results.experiment.dump(2))},
-                    {"@HOST@", results.host.is_object() ? machine_rows(results.host) : ""},
+                    {"@CONFIGURATIONS@", configurations_of(results)},
+                    {"@HOSTS@", hosts_of(results)},
                     {"@DATA@", json_for_script(to_json(summary))},
                     {"@CSS@", std::string(report_page_css)},
                     {"@CHART@", std::string(report_chart_js)},

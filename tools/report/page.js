@@ -239,7 +239,7 @@ function showPoint(index) {
   byId("point-name").textContent = point.name;
   byId("point-facts").textContent = `Degree ${short(point.degree)}, ${point.num_edges} edges and ${point.num_nodes} nodes for ` +
     `${point.length} tokens, ${point.parameters} parameters.` + (point.times_remark ? ` Times cannot be compared: ${point.times_remark}.` : "");
-  const further = data.points.some((other) => other.macro_f1) && name !== "macro_f1" ? ["macro_f1"] : [];
+  const further = data.further_metrics.map((metric) => metric.name);
   byId("point-head").replaceChildren(cells("th", ["run", `test ${name}`, ...further.map((other) => `test ${other}`), `valid ${name}`, "at step", "after the last", "steps", "seconds", "tokens/s", "memory MB", "waited", "others"]));
   byId("point-runs").replaceChildren(...data.runs.filter((run) => point.runs.includes(run.name)).map((run) => cells("td", [
     run.name, short(run.metrics[name]), ...further.map((other) => short(run.metrics[other])), short(run.metrics[validKey]), run.best_step ?? "", short(run.last_metrics[name]), run.steps,

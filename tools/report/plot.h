@@ -27,7 +27,7 @@ struct PlotSeries {
   std::vector<PlotPoint> points;  ///< by x
 };
 
-/// Lines with error bars and known bounds: what all ways to draw one start from.
+/// Lines with error bars and known bounds: what svg.cpp, page.js and text.cpp draw.
 struct Plot {
   std::string name;  ///< of its file
   std::string title, x_title, y_title;

@@ -173,7 +173,8 @@ json test_data_of(const runner::RunResult& run) {
   return result;
 }
 
-Point point_of(const Runs& runs, const std::string& metric, const json& usual) {
+Point point_of(const Runs& runs, const runner::Results& results, const json& usual) {
+  const std::string& metric = results.metric.name;
   const runner::RunResult& first = *runs.front();
   const json graph = first.config.value("graph", json::object()), settings = settings_of(first);
   const std::string rest = other_settings(settings);
@@ -216,9 +217,10 @@ Point point_of(const Runs& runs, const std::string& metric, const json& usual) {
   const bool tells_last =
       std::ranges::all_of(runs, [&](const auto* run) { return std::isfinite(last_metric_of(*run, metric)); });
   if (tells_last) point.last_metric = over(runs, [&](const auto& run) { return last_metric_of(run, metric); });
-  const auto macro_f1 = [](const auto* run) { return runner::metric_of(*run, "macro_f1"); };
-  if (std::ranges::all_of(runs, [&](const auto* run) { return std::isfinite(macro_f1(run)); })) {
-    point.macro_f1 = over(runs, [&](const auto& run) { return macro_f1(&run); });
+  for (const runner::Metric& further : results.further_metrics) {
+    const auto score = [&](const runner::RunResult& run) { return runner::metric_of(run, further.name); };
+    const bool all_tell = std::ranges::all_of(runs, [&](const auto* run) { return std::isfinite(score(*run)); });
+    if (all_tell) point.further_metrics[further.name] = over(runs, score);
   }
   point.classification = classification_of(runs);
   const bool tells_best = std::ranges::all_of(runs, [](const auto* run) { return run->best_step.has_value(); });
@@ -249,7 +251,7 @@ std::vector<Point> points_of(const runner::Results& results) {
   std::vector<Point> points;
   std::set<std::int64_t> lengths;
   for (const auto& [key, runs] : groups) {
-    points.push_back(point_of(runs, results.metric.name, usual));
+    points.push_back(point_of(runs, results, usual));
     points.back().runs_without_score = without_score[key];
     lengths.insert(points.back().length);
   }

@@ -76,9 +76,13 @@ std::string Summary::best_in_words() const {
   return "best on the validation data" + (by_metric ? "" : fmt::format(" by {}", fmt::join(numbers, " or ")));
 }
 
-bool Summary::has_macro_f1() const {
-  return results.metric.name != "macro_f1" &&
-         std::ranges::any_of(points, [](const Point& point) { return point.macro_f1.count > 0; });
+std::vector<runner::Metric> Summary::further_metrics() const {
+  std::vector<runner::Metric> shown;
+  for (const runner::Metric& metric : results.further_metrics) {
+    const auto has = [&](const Point& point) { return point.further_metrics.contains(metric.name); };
+    if (metric.name != results.metric.name && std::ranges::any_of(points, has)) shown.push_back(metric);
+  }
+  return shown;
 }
 
 Summary summarize(runner::Results results) {
@@ -124,6 +128,9 @@ runner::Results combine(std::vector<runner::Results> all) {
   result.command.clear();
   result.note.clear();
   result.pictures.clear();
+  result.description.clear();
+  result.host = nlohmann::json();
+  result.joined.clear();
   std::map<std::string, int> uses;
   for (const runner::Results& one : all) {
     require_comparable(all.front(), one);
@@ -131,6 +138,13 @@ runner::Results combine(std::vector<runner::Results> all) {
     const std::string name = number == 1 ? one.name : fmt::format("{} {}", one.name, number);
     result.name += (result.name.empty() ? "" : " and ") + name;
     result.command += (result.command.empty() ? "" : "\n") + one.command;
+    result.joined.push_back(
+        {.name = name, .description = one.description, .experiment = one.experiment, .host = one.host});
+    for (const runner::Metric& metric : one.further_metrics) {
+      if (std::ranges::count(result.further_metrics, metric.name, &runner::Metric::name) == 0) {
+        result.further_metrics.push_back(metric);
+      }
+    }
     if (!one.note.empty()) result.note += fmt::format("{}{}: {}", result.note.empty() ? "" : "; ", name, one.note);
     for (runner::RunResult run : one.runs) {
       run.name = fmt::format("{}: {}", name, run.name);

@@ -46,7 +46,7 @@ struct Point {
   /// latter and of best_step there are none in results of earlier versions.
   Statistic metric = {}, last_metric = {};
   Statistic best_step = {};
-  Statistic macro_f1 = {};  ///< mean of the F1 scores of all classes; of tasks that have classes
+  std::map<std::string, Statistic> further_metrics = {};  ///< of Results, by name, those that all runs have
   Classification classification = {};
   std::vector<SeedScore> scores = {};  ///< what `metric` is made of, in the order of `runs`
   int runs_without_score = 0;          ///< further runs of this setting that failed or have no finite score
@@ -128,14 +128,14 @@ struct Summary {
   bool has_last_scores() const;
   /// What decided which checkpoints were tested: "best on the validation data", by which number if not by the metric.
   std::string best_in_words() const;
-  /// Whether there is a macro F1 beside the metric.
-  bool has_macro_f1() const;
+  /// What is shown beside the metric: further metrics of the results that some point has.
+  std::vector<runner::Metric> further_metrics() const;
 };
 
 Summary summarize(runner::Results results);
 
-/// Several results as one: runs are told apart by the name of their experiment. ConfigError unless all have the same
-/// metric and the same task.
+/// Several results as one: runs are told apart by the name of their experiment, and `joined` has what each of them says
+/// of itself. The focus is that of the first. ConfigError unless all have the same metric and the same task.
 runner::Results combine(std::vector<runner::Results> all);
 
 }  // namespace bough::report

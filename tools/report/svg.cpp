@@ -100,8 +100,9 @@ class Drawing {
       if (point.y.count > 1) {
         line(fmt::format("stroke=\"{}\"", style.colour).c_str(), x(point.x), low, x(point.x), high);
       }
+      const std::string spread = point.y.count > 1 ? fmt::format(" ± {:.2g}", point.y.deviation) : "";
       marker(style, x(point.x), y(point.y.mean),
-             fmt::format("{}: {:.5g} at {:.4g}", series.name, point.y.mean, point.x));
+             fmt::format("{}: {:.5g}{} at {:.4g}", series.name, point.y.mean, spread, point.x));
     }
     text_ += fmt::format("<path d=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"2\" stroke-dasharray=\"{}\"/>\n",
                          path, style.colour, style.dash);

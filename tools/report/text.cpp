@@ -24,6 +24,11 @@ std::string time_text(const Point& point, const Statistic& value, int decimals) 
 
 std::string score_or_dash(const Statistic& score) { return score.count > 0 ? with_deviation(score, 4) : "-"; }
 
+std::string further_score(const Point& point, const runner::Metric& metric) {
+  const auto score = point.further_metrics.find(metric.name);
+  return score == point.further_metrics.end() ? "-" : with_deviation(score->second, 4);
+}
+
 struct Row {
   std::vector<std::string> cells;
   std::string remark = {};  ///< after the last cell, as wide as it is
@@ -85,16 +90,17 @@ std::string shifts_text(const Summary& summary) {
 }  // namespace
 
 std::string table_text(const Summary& summary) {
-  const bool has_last = summary.has_last_scores(), has_f1 = summary.has_macro_f1();
+  const bool has_last = summary.has_last_scores();
+  const std::vector<runner::Metric> further = summary.further_metrics();
   std::vector<std::string> head = {"pattern", "degree", "test " + summary.results.metric.name};
-  if (has_f1) head.emplace_back("macro_f1");
+  for (const runner::Metric& metric : further) head.push_back(metric.name);
   if (has_last) head.insert(head.end(), {"at step", "last step"});
   head.insert(head.end(), {"seeds", "edges", "length", "seconds", "tokens/s", "memory MB"});
   std::vector<Row> rows = {{.cells = std::move(head)}};
   for (const Point& point : summary.points) {
     std::vector<std::string> cells = {point.label, fmt::format("{:.2f}", point.degree),
                                       with_deviation(point.metric, 4)};
-    if (has_f1) cells.push_back(score_or_dash(point.macro_f1));
+    for (const runner::Metric& metric : further) cells.push_back(further_score(point, metric));
     if (has_last) {
       cells.push_back(point.best_step.count > 0 ? fmt::format("{:.0f}", point.best_step.mean) : "-");
       cells.push_back(score_or_dash(point.last_metric));

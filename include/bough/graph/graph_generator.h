@@ -192,10 +192,11 @@ inline constexpr double same_degree = 1.25;
 
 /// Replaces "degree" in {"kind": "window", "degree": 14} by the value of the pattern's parameter whose graph, built
 /// with these options, comes nearest to that attention degree. Nothing if there is no "degree" or it is a parameter of
-/// the pattern itself (expander). Looks at about twice as many graphs as the value has binary digits, none of which is
-/// much larger than the one found; most built-in patterns count edges without making them. The same choice on every
-/// machine. ConfigError if the pattern has no such parameter, if that is given too, or if no value comes within the
-/// factor same_degree of the wanted degree: then with what can be reached.
+/// the pattern itself (expander). Around one other pattern, {"kind": "causal", "of": "bpt", "degree": 14}, it is the
+/// degree of the whole, and the parameter is that of the pattern within. Looks at about twice as many graphs as the
+/// value has binary digits, none of which is much larger than the one found; most built-in patterns count edges without
+/// making them. The same choice on every machine. ConfigError if the pattern has no such parameter, if that is given
+/// too, or if no value comes within the factor same_degree of the wanted degree: then with what can be reached.
 std::optional<DegreeChoice> choose_degree(nlohmann::json& specification, const BuildOptions& options,
                                           const GeneratorRegistry& registry = generators());
 

@@ -59,6 +59,7 @@ struct ExperimentPlan {
   double seconds = 0;             ///< of all runs, about
   /// What is to be known of the data, each sentence once: sizes, lines left out, words with published vectors.
   std::vector<std::string> remarks = {};
+  std::vector<std::string> further_metrics = {};  ///< what else runs are scored by, by name: "perplexity"
 };
 
 /// How far a run is.

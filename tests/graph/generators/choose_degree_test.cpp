@@ -7,7 +7,7 @@
 #include "bough/core/errors.h"
 #include "bough/graph/attention_graph_builder.h"
 #include "bough/graph/graph_generator.h"
-#include "graph/generators/own_degree.h"
+#include "graph/generators/wanted_degree.h"
 
 namespace bough {
 namespace {
@@ -151,6 +151,60 @@ TEST(ChooseDegree, RefusesWhatCannotBeMeant) {
   const auto made = [](const json& specification) { generators().make(specification); };
   EXPECT_THROW(made({{"kind", "window"}, {"degree", 14}}), ConfigError);
   EXPECT_THROW(made({{"kind", "union"}, {"of", {{{"kind", "window"}, {"degree", 14}}}}}), ConfigError);
+}
+
+TEST(ChooseDegree, OfAPatternAroundAnotherSolvesTheParameterWithin) {
+  const BuildOptions options{.length = 256, .causal = true};
+  json causal = {{"kind", "causal"}, {"of", {{"kind", "bpt"}}}, {"degree", 14}};
+  const auto choice = choose_degree(causal, options);
+  ASSERT_TRUE(choice);
+  EXPECT_EQ(causal, json({{"kind", "causal"}, {"of", {{"kind", "bpt"}, {"k", causal["of"]["k"]}}}}));
+  EXPECT_EQ(choice->parameters, "of.k " + causal["of"]["k"].dump());
+  EXPECT_DOUBLE_EQ(choice->degree, degree_of(causal, options)) << "of the whole, not of what it is around";
+  for (const std::int64_t other : {-1, 1}) {
+    json near = causal;
+    near["of"]["k"] = causal["of"]["k"].get<std::int64_t>() + other;
+    EXPECT_GE(std::abs(degree_of(near, options) - 14), std::abs(choice->degree - 14)) << near;
+  }
+
+  json names = {
+      {"kind", "remap"}, {"of", {{"kind", "causal"}, {"of", "sparse_fixed"}}}, {"rest", "all"}, {"degree", 31}};
+  ASSERT_TRUE(choose_degree(names, options));
+  EXPECT_EQ(names["of"]["of"], json({{"kind", "sparse_fixed"}, {"stride", 16}, {"c", 3}}));
+  EXPECT_EQ(names["rest"], "all");
+  json random = {{"kind", "causal"}, {"of", "expander"}, {"degree", 14}};
+  EXPECT_EQ(choose_degree(random, options)->parameters, "of.degree 26") << "the key within is another one";
+}
+
+TEST(ChooseDegree, OfAPatternAroundAnotherSaysWhatIsWrongWithin) {
+  const auto causal = [](const json& of) { return error_of({{"kind", "causal"}, {"of", of}, {"degree", 14}}); };
+  EXPECT_THAT(causal({{"kind", "window"}, {"width", 3}}), HasSubstr("[causal] degree and of.width are both given"));
+  EXPECT_THAT(causal({{"kind", "expander"}, {"degree", 3}}), HasSubstr("degree and of.degree are both given"));
+  EXPECT_THAT(causal("full"), AllOf(HasSubstr("[causal] no parameter of the full in it"), HasSubstr("bpt (k)")));
+  EXPECT_THAT(causal("windov"), AllOf(HasSubstr("[of]"), HasSubstr("did you mean \"window\"")));
+  EXPECT_THAT(causal(7), HasSubstr("of must be an object"));
+  EXPECT_THAT(error_of({{"kind", "causal"}, {"degree", 14}}), HasSubstr("of is missing"));
+  EXPECT_THAT(causal({{"kind", "window"}, {"wide", 3}}), AllOf(HasSubstr("[of] window"), HasSubstr("wide")));
+  EXPECT_THAT(error_of({{"kind", "causal"}, {"of", "window"}, {"degree", 400}}),
+              HasSubstr("of.width from 0 to 512 gives degrees from 1 to 256.5"));
+  EXPECT_THAT(error_of({{"kind", "union"}, {"of", {"window", "logsparse"}}, {"degree", 14}}),
+              AllOf(HasSubstr("[union] a \"degree\" is of the whole graph"), HasSubstr("each pattern in \"of\" adds")));
+  EXPECT_THAT(causal({{"kind", "union"}, {"of", {"window", "logsparse"}}}),
+              HasSubstr("each pattern in \"of.of\" adds"));
+  EXPECT_THROW(generators().make({{"kind", "causal"}, {"of", "window"}, {"degree", 14}}), ConfigError);
+}
+
+TEST(ChooseDegree, IsOpenWhereAParameterForItIsNotGiven) {
+  const auto is_open = [](const char* text) { return has_open_degree(json::parse(text)); };
+  EXPECT_TRUE(is_open(R"({"kind": "window"})"));
+  EXPECT_TRUE(is_open(R"({"kind": "expander"})"));
+  EXPECT_TRUE(is_open(R"({"kind": "causal", "of": "bpt"})"));
+  EXPECT_FALSE(is_open(R"({"kind": "window", "width": 3})"));
+  EXPECT_FALSE(is_open(R"({"kind": "window", "degree": 3})"));
+  EXPECT_FALSE(is_open(R"({"kind": "expander", "degree": 3})"));
+  EXPECT_FALSE(is_open(R"({"kind": "causal", "of": {"kind": "bpt", "k": 2}})"));
+  EXPECT_FALSE(is_open(R"({"kind": "union", "of": ["bpt", "window"]})"));
+  EXPECT_FALSE(is_open(R"({"kind": "full"})"));
 }
 
 TEST(ChooseDegree, WorksInARequestWithItsLengthAndCausality) {
