@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "bough/tasks/generate.h"
+#include "bough/tasks/translation_scores.h"
+#include "tasks/data/sentencepiece.h"
 #include "tools/bench/benchmark.h"
 
 /// What each command of the program does with its options; command_line.cpp says how they are given. A command prints
@@ -117,6 +119,26 @@ void run_experiment(RunCommand command);
 /// One run, asked for on stdin by another process of run_experiment. Returns the exit code: 1 if the run has failed,
 /// which the process that asked learns from stdout.
 int run_worker();
+
+struct ScoreCommand {
+  std::string reference, hypothesis;    ///< files, or "-" for stdin
+  std::vector<std::string> references;  ///< further ones
+  std::string metric = "bleu";
+  std::optional<std::string> tokenize, smoothing;  ///< of BLEU
+  bool lowercase = false;
+  std::string against;  ///< the output of another system; empty: none
+  BootstrapOptions resampling;
+  bool json = false;
+};
+void run_score(const ScoreCommand& command);
+
+struct VocabCommand {
+  std::vector<std::string> files;
+  std::string out;
+  SentencePieceTraining training;
+};
+/// ConfigError in builds without SentencePiece.
+void run_vocab(const VocabCommand& command);
 
 struct WatchCommand {
   std::string folder;
