@@ -25,10 +25,13 @@ namespace {
 /// Words that are computed together: enough to keep the cores busy, few enough to answer soon.
 constexpr std::int64_t words_at_once = 8192;
 
-bool is_about_pairs(const tasks::CheckpointNotes& notes, const std::string& path) {
-  const std::string kind = notes.config().at("task").at("kind");
-  if (kind == tasks::nli_task().name()) return true;
-  if (kind == tasks::text_classification_task().name()) return false;
+/// "task" of a classifier.
+Settings task_of(const tasks::CheckpointNotes& notes, const std::string& path) {
+  const nlohmann::json& task = notes.config().at("task");
+  const std::string kind = task.at("kind");
+  if (kind == tasks::nli_task().name() || kind == tasks::text_classification_task().name()) {
+    return Settings("task", task);
+  }
   throw IoError("predict", fmt::format("'{}' is a model of the task {}, which knows no classes; text_classification "
                                        "and nli train models that do",
                                        path, kind));
@@ -75,8 +78,8 @@ struct TrainedTextClassifier::Trained {
   ReadSentence read_sentence(const std::string& text, bool keep_words) const;
   Prediction predict(const std::vector<ReadSentence>& sentences, std::span<const double> scores) const;
 
+  Settings task, settings;  ///< of "task" and "model"
   bool pairs;
-  Settings settings;  ///< of "model"
   nlohmann::json graph;
   std::vector<std::string> labels;
   WordTable words;
@@ -88,23 +91,23 @@ struct TrainedTextClassifier::Trained {
 };
 
 TrainedTextClassifier::Trained::Trained(const std::string& path, const tasks::CheckpointNotes& notes, Device device)
-    : pairs(is_about_pairs(notes, path)),
+    : task(task_of(notes, path)),
       settings("model", notes.config().at("model")),
+      pairs(bough::reads_pairs(task)),
       graph(notes.config().at("graph")),
       labels(parse_json(notes.at(tasks::labels_note), path).get<std::vector<std::string>>()),
       words(WordTable::from_lines(notes.at(tasks::words_note))),
-      cutter(Settings("task", notes.config().at("task"))),
+      cutter(task),
       longest(longest_of(notes, path)),
       generator(generators().make(graph)),
       batcher(generator, tasks::batcher_options(settings, pairs, device)),
-      model(tasks::classifier_options(
-          settings, *generator,
-          {.words = words.size(),
-           .embedding_dim = embedding_dim_of(notes, path),
-           .longest = longest,
-           .classes = std::ssize(labels),
-           .pairs = pairs,
-           .published = notes.config().at("task").value("embeddings", nlohmann::json()).is_string()})) {
+      model(tasks::classifier_options(settings, *generator,
+                                      {.words = words.size(),
+                                       .embedding_dim = embedding_dim_of(notes, path),
+                                       .longest = longest,
+                                       .classes = std::ssize(labels),
+                                       .pairs = pairs,
+                                       .published = task.has("embeddings")})) {
   longest = std::min(longest, cutter.max_length().value_or(longest));
   nn::load_checkpoint(path, model);
   model.to(device);
@@ -127,7 +130,10 @@ ReadSentence TrainedTextClassifier::Trained::read_sentence(const std::string& te
 
 std::vector<ReadSentence> TrainedTextClassifier::Trained::read(const UnlabelledText& text, bool keep_words) const {
   if (!pairs && !text.second.empty()) {
-    throw ConfigError("predict", "the classifier reads single texts, and here is a second sentence; leave it out");
+    const bool hypotheses = bough::reads_hypotheses(task);
+    throw ConfigError("predict", fmt::format("the classifier reads {}, and here is a second sentence; {}",
+                                             hypotheses ? "hypotheses alone" : "single texts",
+                                             hypotheses ? "give the hypothesis as the text" : "leave it out"));
   }
   std::vector<ReadSentence> sentences;
   sentences.push_back(read_sentence(text.text, keep_words));
@@ -157,6 +163,7 @@ TrainedTextClassifier& TrainedTextClassifier::operator=(TrainedTextClassifier&&)
 
 const std::vector<std::string>& TrainedTextClassifier::labels() const { return trained_->labels; }
 bool TrainedTextClassifier::reads_pairs() const { return trained_->pairs; }
+bool TrainedTextClassifier::reads_hypotheses() const { return bough::reads_hypotheses(trained_->task); }
 bool TrainedTextClassifier::attends() const { return !trained_->model.options().recurrent; }
 std::int64_t TrainedTextClassifier::longest() const { return trained_->longest; }
 std::string TrainedTextClassifier::pattern() const { return trained_->graph.dump(); }

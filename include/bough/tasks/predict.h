@@ -14,7 +14,7 @@ namespace bough {
 
 /// A text to judge.
 struct UnlabelledText {
-  std::string text;         ///< of a pair the first sentence, the premise
+  std::string text;         ///< of a pair the first sentence, the premise, unless the classifier reads_hypotheses()
   std::string second = {};  ///< of a pair the second one, the hypothesis; else empty
 };
 
@@ -89,6 +89,9 @@ class TrainedTextClassifier {
   const std::vector<std::string>& labels() const;
   /// Whether a text is a pair of sentences.
   bool reads_pairs() const;
+  /// Whether it judges pairs by the hypothesis alone (task.reads of nli): the hypothesis is then the text, and there is
+  /// no second sentence.
+  bool reads_hypotheses() const;
   /// Whether it has layers of attention, so that there is something to explain; false for recurrent layers.
   bool attends() const;
   /// Words of a sentence that are read, its first ones.
