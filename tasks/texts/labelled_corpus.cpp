@@ -31,8 +31,7 @@ LabelledTexts read_split(const Settings& task, const char* key, const std::vecto
                            .labels = format == TextFormat::tsv ? labels : std::vector<std::string>{}});
   std::string remark = fmt::format("{}: {} {}", key, texts.texts.size(), phrases ? "phrases" : "texts");
   if (texts.undecided > 0) remark += fmt::format(", {} without a gold label left out", texts.undecided);
-  if (texts.skipped > 0) remark += fmt::format(", {} malformed lines left out", texts.skipped);
-  remarks.push_back(std::move(remark));
+  remarks.push_back(remark + remark_on_skipped(texts.skipped));
   return texts;
 }
 

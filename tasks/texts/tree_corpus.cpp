@@ -66,8 +66,7 @@ std::string remark_on(const char* key, const EncodedTrees& trees, KeptLabels kep
     const auto is_label = [](std::int32_t label) { return label != EncodedTrees::no_label; };
     remark += fmt::format(", {} labelled phrases", std::ranges::count_if(trees.labels, is_label));
   }
-  if (skipped > 0) remark += fmt::format(", {} malformed lines left out", skipped);
-  return remark;
+  return remark + remark_on_skipped(skipped);
 }
 
 }  // namespace
