@@ -7,7 +7,8 @@
 
 namespace bough {
 
-/// A sentence as a tree of labelled phrases, as the Stanford Sentiment Treebank has them.
+/// A sentence as a tree of labelled phrases, as the Stanford Sentiment Treebank has them (bracketed trees, PTB style).
+/// Files: labelled_trees.h.
 struct PhraseTree {
   static constexpr std::int32_t no_label = -1;  ///< of a phrase that counts nowhere; files have none
   struct Node {
