@@ -140,6 +140,24 @@ TEST_F(PredictCommand, JudgesWithRecurrentLayersButHasNoPageToShow) {
   EXPECT_THAT(page.errors, HasSubstr("recurrent layers, which attend to nothing"));
 }
 
+TEST_F(PredictCommand, ReadsTreesIfTheModelRunsAlongThem) {
+  const std::string file = folder.file("trees.txt");
+  write_file(file, "(3 (2 a) (4 good))\n(1 (1 bad) (2 film))\n(1 (2 a) (1 bad))\n");
+  const json model = {{"kind", "recurrent"}, {"along", "binary_tree"}, {"heads", nullptr}, {"ffn", nullptr}};
+  const json task = {{"format", "sst2"}, {"train", file}, {"valid", file}, {"test", file}};
+  const std::string run = train(false, {{"task", task}, {"model", model}, {"graph", "chain"}});
+  const ProgramResult result = predict({run}, "(3 (2 a) (4 good))\n(S (DT a) (JJ good))\n(1 bad)\n");
+  ASSERT_EQ(result.exit_code, 0) << result.errors;
+  const std::vector<json> lines = json_lines(result.output);
+  ASSERT_EQ(lines.size(), 3u);
+  EXPECT_EQ(lines[0], lines[1]);
+  const ProgramResult refused = predict({run}, "(1 bad)\na good film\n");
+  EXPECT_EQ(refused.exit_code, 1);
+  EXPECT_EQ(json_lines(refused.output).size(), 1u);
+  EXPECT_THAT(refused.errors, AllOf(HasSubstr("line 2 is no phrase tree"), HasSubstr("must begin with '('")));
+  EXPECT_THAT(predict({run}, "\n").errors, HasSubstr("a line is a phrase tree in brackets"));
+}
+
 TEST_F(PredictCommand, AnEmptyLineIsAnErrorThatNamesIt) {
   const std::string run = train();
   write_file(folder.file("gap.txt"), "good\n \nbad\n");

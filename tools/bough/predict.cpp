@@ -25,11 +25,24 @@ namespace {
 /// Texts that are judged together, if so many are there: enough for full batches, few enough to answer soon.
 constexpr std::size_t texts_at_once = 512;
 
+UnlabelledText tree_of(const std::string& line, const TrainedTextClassifier& classifier, const std::string& place) {
+  UnlabelledText tree{.text = line};
+  try {
+    classifier.require_readable(tree);
+  } catch (const ConfigError& error) {
+    const std::string_view message = error.what();
+    throw IoError("predict", fmt::format("{} is no phrase tree that the model reads: {}", place,
+                                         message.substr(message.find("] ") + 2)));
+  }
+  return tree;
+}
+
 UnlabelledText text_of(const std::string& line, const TrainedTextClassifier& classifier, const std::string& place) {
   const auto is_blank = [](std::string_view text) { return text.find_first_not_of(" \t\v\f") == text.npos; };
   if (is_blank(line)) {
     throw IoError("predict", fmt::format("{} is empty; a line is {}", place,
                                          classifier.reads_pairs()        ? "two sentences with a tab between them"
+                                         : classifier.reads_trees()      ? "a phrase tree in brackets"
                                          : classifier.reads_hypotheses() ? "a hypothesis"
                                                                          : "a text"));
   }
@@ -39,6 +52,7 @@ UnlabelledText text_of(const std::string& line, const TrainedTextClassifier& cla
                                          "leave the premise out",
                                          place));
   }
+  if (classifier.reads_trees()) return tree_of(line, classifier, place);
   if (!classifier.reads_pairs()) return {.text = line};
   const std::size_t tab = line.find('\t');
   UnlabelledText pair{.text = line.substr(0, tab), .second = tab == line.npos ? "" : line.substr(tab + 1)};
