@@ -13,6 +13,7 @@ struct AdamChunk {
   T* first_moment;
   T* second_moment;
   std::int64_t count;
+  bool decays;
 };
 template <typename T>
 struct SgdChunk {
@@ -20,6 +21,7 @@ struct SgdChunk {
   const T* gradient;
   T* velocity;  ///< null without momentum
   std::int64_t count;
+  bool decays;
 };
 template <typename T>
 struct TensorChunk {

@@ -25,11 +25,12 @@ void for_each_vector(std::int64_t count, const Body& body) {
 template <typename T>
 void adam_chunk(const AdamChunk<T>& chunk, const AdamStep& step) {
   const T gradient_scale = static_cast<T>(step.gradient_scale);
-  const T coupled_decay = step.decoupled_weight_decay ? T{0} : static_cast<T>(step.weight_decay);
+  const bool coupled = chunk.decays && !step.decoupled_weight_decay;
+  const T coupled_decay = coupled ? static_cast<T>(step.weight_decay) : T{0};
   const T beta1 = static_cast<T>(step.beta1), beta2 = static_cast<T>(step.beta2);
   const T rest1 = static_cast<T>(1 - step.beta1), rest2 = static_cast<T>(1 - step.beta2);
   const std::array<double, 3> changing = changing_numbers_of(step);
-  const T shrink = static_cast<T>(changing[0]), rate = static_cast<T>(changing[1]);
+  const T shrink = chunk.decays ? static_cast<T>(changing[0]) : T{1}, rate = static_cast<T>(changing[1]);
   const T root_scale = static_cast<T>(changing[2]);
   const T epsilon = static_cast<T>(step.epsilon);
   for_each_vector<T>(chunk.count, [&](auto d, std::int64_t i) {
@@ -49,7 +50,8 @@ void adam_chunk(const AdamChunk<T>& chunk, const AdamStep& step) {
 
 template <typename T>
 void sgd_chunk(const SgdChunk<T>& chunk, const SgdStep& step) {
-  const T gradient_scale = static_cast<T>(step.gradient_scale), decay = static_cast<T>(step.weight_decay);
+  const T gradient_scale = static_cast<T>(step.gradient_scale);
+  const T decay = chunk.decays ? static_cast<T>(step.weight_decay) : T{0};
   const T momentum = static_cast<T>(step.momentum), rate = static_cast<T>(step.learning_rate);
   for_each_vector<T>(chunk.count, [&](auto d, std::int64_t i) {
     const auto p = hn::LoadU(d, chunk.parameter + i);

@@ -108,11 +108,15 @@ void adam_update(std::span<AdamSlot> slots, const AdamStep& step, const StepOnDe
     std::vector<AdamChunk<T>> chunks;
     for (AdamSlot& slot : slots) {
       if (!alike(slot.parameter, like)) continue;
-      const AdamChunk<T> whole{device_data<T>(slot.parameter), device_data<T>(slot.gradient),
-                               device_data<T>(slot.first_moment), device_data<T>(slot.second_moment), 0};
+      const AdamChunk<T> whole{device_data<T>(slot.parameter),
+                               device_data<T>(slot.gradient),
+                               device_data<T>(slot.first_moment),
+                               device_data<T>(slot.second_moment),
+                               0,
+                               slot.decays};
       cut(slot.parameter, [&](std::int64_t offset, std::int64_t count) {
         chunks.push_back({whole.parameter + offset, whole.gradient + offset, whole.first_moment + offset,
-                          whole.second_moment + offset, count});
+                          whole.second_moment + offset, count, whole.decays});
       });
     }
     if constexpr (std::is_same_v<Backend, Cuda>) {
@@ -138,7 +142,7 @@ void sgd_update(std::span<SgdSlot> slots, const SgdStep& step, const StepOnDevic
       T* velocity = slot.velocity.defined() ? device_data<T>(slot.velocity) : nullptr;
       cut(slot.parameter, [&](std::int64_t offset, std::int64_t count) {
         chunks.push_back({device_data<T>(slot.parameter) + offset, device_data<T>(slot.gradient) + offset,
-                          velocity == nullptr ? nullptr : velocity + offset, count});
+                          velocity == nullptr ? nullptr : velocity + offset, count, slot.decays});
       });
     }
     if constexpr (std::is_same_v<Backend, Cuda>) {

@@ -37,7 +37,7 @@ struct NumbersOnDevice {
   const double* changing = nullptr;
 };
 
-/// Chunk: parameter, gradient, first_moment, second_moment, count.
+/// Chunk: parameter, gradient, first_moment, second_moment, count, decays.
 template <typename T, typename Chunk>
 struct AdamUpdate {
   static constexpr int block_size = 256;
@@ -57,6 +57,10 @@ struct AdamUpdate {
       if (step.gradient_scale != step.gradient_scale) return;
     }
     const Chunk chunk = context.load(chunks + context.block());
+    if (!chunk.decays) {
+      step.coupled_decay = 0;
+      step.shrink = 1;
+    }
     for (std::int64_t i = context.thread(); i < chunk.count; i += block_size) {
       const T p = context.load(chunk.parameter + i);
       const T g = step.gradient_scale * context.load(chunk.gradient + i) + step.coupled_decay * p;
@@ -70,7 +74,7 @@ struct AdamUpdate {
   }
 };
 
-/// Chunk: parameter, gradient, velocity (null without momentum), count.
+/// Chunk: parameter, gradient, velocity (null without momentum), count, decays.
 template <typename T, typename Chunk>
 struct SgdUpdate {
   static constexpr int block_size = 256;
@@ -89,9 +93,10 @@ struct SgdUpdate {
       if (scale_now != scale_now) return;
     }
     const Chunk chunk = context.load(chunks + context.block());
+    const T decay_now = chunk.decays ? decay : T{0};
     for (std::int64_t i = context.thread(); i < chunk.count; i += block_size) {
       const T p = context.load(chunk.parameter + i);
-      const T g = scale_now * context.load(chunk.gradient + i) + decay * p;
+      const T g = scale_now * context.load(chunk.gradient + i) + decay_now * p;
       T direction = g;
       if (chunk.velocity != nullptr) {
         const T velocity = momentum * context.load(chunk.velocity + i) + g;

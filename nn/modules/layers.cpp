@@ -29,7 +29,7 @@ Linear::Linear(const LinearOptions& options)
     : weight(
           xavier_uniform({positive("linear", "out", options.out), positive("linear", "in", options.in)}, options.gain)),
       activation_(options.activation) {
-  add_parameter("weight", weight);
+  add_weight_matrix("weight", weight);
   if (options.bias) {
     bias = zeros({options.out});
     add_parameter("bias", bias);

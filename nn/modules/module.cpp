@@ -74,6 +74,21 @@ std::vector<Tensor> Module::parameters() const {
   return result;
 }
 
+void Module::collect_weight_matrices(const std::string& prefix, std::vector<std::string>& names) const {
+  for (const std::string& name : weight_matrices_) names.push_back(prefix + name);
+  for (const auto& [name, part] : parts_) part->collect_weight_matrices(prefix + name + ".", names);
+}
+
+std::vector<std::string> Module::weight_matrices() const {
+  std::vector<std::string> names;
+  collect_weight_matrices("", names);
+  const NamedTensors parameters = named_parameters();
+  std::erase_if(names, [&](const std::string& name) {  // of a shared one that goes by its first name
+    return std::ranges::find(parameters, name, &NamedTensors::value_type::first) == parameters.end();
+  });
+  return names;
+}
+
 std::int64_t Module::parameter_count() const {
   std::int64_t count = 0;
   for (const Tensor& tensor : parameters()) count += tensor.elements();
@@ -127,6 +142,16 @@ void Module::add_parameter(const std::string& name, Tensor& parameter) {
   }
   parameter.set_requires_grad(true);
   parameters_.emplace_back(name, &parameter);
+}
+
+void Module::add_weight_matrix(const std::string& name, Tensor& parameter) {
+  if (parameter.defined() && parameter.rank() != 2) {
+    throw ShapeError("module", fmt::format("the weight matrix '{}' is {}; one has two axes, and other parameters are "
+                                           "added with add_parameter",
+                                           name, to_string(parameter.shape())));
+  }
+  add_parameter(name, parameter);
+  weight_matrices_.push_back(name);
 }
 
 void Module::add_buffer(const std::string& name, Tensor& buffer) {

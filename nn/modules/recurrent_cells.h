@@ -39,7 +39,8 @@ class Predecessors {
   const std::vector<RecurrentState>& earlier_;
 };
 
-/// What Recurrent does at the nodes of one level; its parts are the parameters that Recurrent names.
+/// What Recurrent does at the nodes of one level; its parts are the parameters that Recurrent names. No cell has a
+/// backward of its own: autograd goes through the operations that it is made of, level by level.
 class RecurrentCell : public Module {
  public:
   /// The edges it takes.

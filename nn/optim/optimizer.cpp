@@ -54,22 +54,35 @@ void require_distinct(const Module::NamedTensors& parameters) {
   }
 }
 
+/// A name that is no parameter's is a slip that would go unnoticed.
+void require_parameters_of(const Module::NamedTensors& parameters, const std::vector<std::string>& decayed) {
+  for (const std::string& name : decayed) {
+    if (std::ranges::find(parameters, name, &Module::NamedTensors::value_type::first) == parameters.end()) {
+      throw ConfigError("optimizer", fmt::format("'{}' is to decay, but no parameter is called so; names are those of "
+                                                 "named_parameters()",
+                                                 name));
+    }
+  }
+}
+
 constexpr double unlimited = 1e300;
 
 }  // namespace
 
 Optimizer::Optimizer(Module::NamedTensors parameters, double learning_rate, double clip_norm,
-                     std::vector<std::string> state_names)
+                     std::vector<std::string> state_names, const std::optional<std::vector<std::string>>& decayed)
     : learning_rate_(learning_rate), clip_norm_(clip_norm), state_names_(std::move(state_names)) {
   require_between("optimizer", "learning_rate", learning_rate, 0, unlimited);
   require_between("optimizer", "clip_norm", clip_norm, 0, unlimited);
   require_distinct(parameters);
+  if (decayed) require_parameters_of(parameters, *decayed);
   const MemoryTag tag("optimizer");
   for (auto& [name, parameter] : parameters) {
     if (!parameter.requires_grad() || !parameter.is_leaf()) {
       throw AutogradError("optimizer", fmt::format("'{}' is not a leaf that requires a gradient", name));
     }
-    Slot& slot = slots_.emplace_back(Slot{name, parameter, {}});
+    const bool decays = !decayed || std::ranges::find(*decayed, name) != decayed->end();
+    Slot& slot = slots_.emplace_back(Slot{name, parameter, {}, decays});
     for (std::size_t i = 0; i < state_names_.size(); ++i) slot.state.push_back(zeros_like(parameter.detach()));
   }
 }
@@ -161,7 +174,8 @@ double clip_gradient_norm(const std::vector<Tensor>& parameters, double max_norm
 
 Sgd::Sgd(Module::NamedTensors parameters, const SgdOptions& options)
     : Optimizer(std::move(parameters), options.learning_rate, options.clip_norm,
-                options.momentum > 0 ? std::vector<std::string>{"velocity"} : std::vector<std::string>{}),
+                options.momentum > 0 ? std::vector<std::string>{"velocity"} : std::vector<std::string>{},
+                options.decayed),
       options_(options) {
   require_between("sgd", "momentum", options.momentum, 0, 1);
   require_between("sgd", "weight_decay", options.weight_decay, 0, unlimited);
@@ -183,13 +197,15 @@ std::vector<double> Sgd::changing_numbers(std::int64_t) const {
 void Sgd::update(std::vector<Slot*>& slots, double gradient_scale, std::int64_t, const StepOnDevice& on_device) {
   std::vector<SgdSlot> ready;
   for (Slot* slot : slots) {
-    ready.push_back({slot->parameter, slot->parameter.grad(), slot->state.empty() ? Tensor() : slot->state[0]});
+    const Tensor velocity = slot->state.empty() ? Tensor() : slot->state[0];
+    ready.push_back({slot->parameter, slot->parameter.grad(), velocity, slot->decays});
   }
   sgd_update(ready, numbers(gradient_scale), on_device);
 }
 
 Adam::Adam(Module::NamedTensors parameters, const AdamOptions& options, bool decoupled_weight_decay)
-    : Optimizer(std::move(parameters), options.learning_rate, options.clip_norm, {"first_moment", "second_moment"}),
+    : Optimizer(std::move(parameters), options.learning_rate, options.clip_norm, {"first_moment", "second_moment"},
+                options.decayed),
       options_(options),
       decoupled_weight_decay_(decoupled_weight_decay) {
   require_decay("adam", "beta1", options.beta1);
@@ -217,7 +233,7 @@ std::vector<double> Adam::changing_numbers(std::int64_t step) const {
 void Adam::update(std::vector<Slot*>& slots, double gradient_scale, std::int64_t step, const StepOnDevice& on_device) {
   std::vector<AdamSlot> ready;
   for (Slot* slot : slots) {
-    ready.push_back({slot->parameter, slot->parameter.grad(), slot->state[0], slot->state[1]});
+    ready.push_back({slot->parameter, slot->parameter.grad(), slot->state[0], slot->state[1], slot->decays});
   }
   adam_update(ready, numbers(gradient_scale, step), on_device);
 }

@@ -42,16 +42,19 @@ PhraseTree parse_labelled_tree(std::string_view line, TextFormat format) {
   return tree;
 }
 
+void require_binary(const PhraseTree& tree) {
+  if (const std::int64_t parts = largest_number_of_parts(tree); parts > 2) {
+    throw ConfigError("texts", fmt::format("a phrase has {} parts, and one of a binary tree has two; \"along\": "
+                                           "\"child_sum_tree\" takes any number",
+                                           parts));
+  }
+}
+
 LabelledTrees read_labelled_trees(const std::string& path, TextFormat format, const ReadTreesOptions& options) {
   LabelledTrees result{.labels = tree_labels(format)};
   result.skipped = parse_lines(path, options.skip_bad, [&](std::string_view line) {
     PhraseTree tree = parse_labelled_tree(line, format);
-    const std::int64_t parts = largest_number_of_parts(tree);
-    if (options.binary && parts > 2) {
-      throw ConfigError("texts", fmt::format("a phrase has {} parts, and one of a binary tree has two; \"along\": "
-                                             "\"child_sum_tree\" takes any number",
-                                             parts));
-    }
+    if (options.binary) require_binary(tree);
     result.trees.push_back(std::move(tree));
   });
   if (result.trees.empty()) {

@@ -20,6 +20,9 @@ std::vector<std::string> tree_labels(TextFormat format);
 /// what is no tree or has labels other than 0 to 4.
 PhraseTree parse_labelled_tree(std::string_view line, TextFormat format);
 
+/// ConfigError for a phrase of more than two parts.
+void require_binary(const PhraseTree& tree);
+
 struct LabelledTrees {
   std::vector<std::string> labels = {};  ///< names of the classes
   std::vector<PhraseTree> trees = {};    ///< in the order of the file, with classes for labels

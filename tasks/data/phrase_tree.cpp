@@ -26,7 +26,7 @@ std::string unescaped(std::string_view word) {
 
 class Parser {
  public:
-  explicit Parser(std::string_view text) : text_(text) {}
+  Parser(std::string_view text, PhraseLabels labels) : text_(text), labels_(labels) {}
 
   PhraseTree parse() {
     skip_spaces();
@@ -65,9 +65,10 @@ class Parser {
     if (!open_.empty() && open_.back().has_word) fail("a node has a word and a node");
     ++at_;
     const std::string_view text = label_or_word();
-    std::int32_t label = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), label);
-    if (error != std::errc() || end != text.data() + text.size()) {
+    std::int32_t label = PhraseTree::no_label;
+    const bool is_read = labels_ == PhraseLabels::numbers;
+    if (const char* end = text.data() + text.size();
+        is_read && std::from_chars(text.data(), end, label) != std::from_chars_result{end, std::errc()}) {
       fail(fmt::format("the label of a node must be a whole number, not '{}'", text.substr(0, 40)));
     }
     open_.push_back({.label = label, .first_word = static_cast<std::int32_t>(tree_.words.size())});
@@ -95,6 +96,7 @@ class Parser {
   }
 
   std::string_view text_;
+  PhraseLabels labels_;
   std::size_t at_ = 0;
   std::vector<Open> open_;
   PhraseTree tree_;
@@ -109,6 +111,6 @@ std::string PhraseTree::text(const Node& node) const {
                                      " "));
 }
 
-PhraseTree parse_phrase_tree(std::string_view text) { return Parser(text).parse(); }
+PhraseTree parse_phrase_tree(std::string_view text, PhraseLabels labels) { return Parser(text, labels).parse(); }
 
 }  // namespace bough

@@ -7,9 +7,10 @@
 
 namespace bough {
 
-/// A sentence as a tree of labelled phrases, as the Stanford Sentiment Treebank has them.
+/// A sentence as a tree of labelled phrases, as the Stanford Sentiment Treebank has them (bracketed trees, PTB style).
+/// Files: labelled_trees.h.
 struct PhraseTree {
-  static constexpr std::int32_t no_label = -1;  ///< of a phrase that counts nowhere; files have none
+  static constexpr std::int32_t no_label = -1;  ///< of a phrase that counts nowhere
   struct Node {
     std::int32_t label = 0;
     std::int32_t begin = 0, end = 0;  ///< its words
@@ -23,9 +24,15 @@ struct PhraseTree {
   std::string text(const Node& node) const;
 };
 
-/// Reads "(3 (2 a) (4 (2 good) (3 film)))": a node is a whole number and either one word or nodes. "\/" and "\*" stand
-/// for "/" and "*", "-LRB-" and "-RRB-" for parentheses. ConfigError that names the column for anything else. Any
-/// depth; linear in the length of the text.
-PhraseTree parse_phrase_tree(std::string_view text);
+/// What stands before the words or nodes of a node.
+enum class PhraseLabels {
+  numbers,  ///< a whole number
+  ignored,  ///< anything, as "NP" of a parser, or nothing; nodes have no_label
+};
+
+/// Reads "(3 (2 a) (4 (2 good) (3 film)))": a node is a label and either one word or nodes. "\/" and "\*" stand for "/"
+/// and "*", "-LRB-" and "-RRB-" for parentheses. ConfigError that names the column for anything else. Any depth; linear
+/// in the length of the text.
+PhraseTree parse_phrase_tree(std::string_view text, PhraseLabels labels = PhraseLabels::numbers);
 
 }  // namespace bough

@@ -24,7 +24,7 @@ struct TokenizerOptions {
 /// - A byte that is no UTF-8 stands for U+FFFD, which is a token like other symbols.
 ///
 /// Joining the tokens of a text with spaces and cutting again gives the same tokens. Uses one thread and no state:
-/// about 100 MB of English a second.
+/// about 70 MB of English a second, as fast as ICU finds word breaks (`bough bench tokenizer`).
 class Tokenizer {
  public:
   explicit Tokenizer(TokenizerOptions options = {}) : options_(options) {}

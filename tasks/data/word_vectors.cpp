@@ -48,6 +48,19 @@ std::string_view word_of(std::string_view line, std::int64_t width) {
   return line.substr(0, end);
 }
 
+/// The fields of a text, as many as wanted.
+std::vector<float> numbers_of(std::string_view fields, std::int64_t width) {
+  std::vector<float> numbers(static_cast<std::size_t>(width));
+  for (float& number : numbers) {
+    const std::string_view field = fields.substr(0, fields.find(' '));
+    if (!read_number(field, number)) {
+      throw ConfigError("word vectors", fmt::format("'{}' is not a number", field.substr(0, 40)));
+    }
+    fields.remove_prefix(std::min(field.size() + 1, fields.size()));
+  }
+  return numbers;
+}
+
 bool is_head(std::string_view line) {
   return std::ranges::count(line, ' ') == 1 && line.find_first_not_of("0123456789 ") == std::string_view::npos;
 }
@@ -91,40 +104,34 @@ std::span<float> row_of(std::vector<float>& rows, std::size_t row, std::int64_t 
 
 }  // namespace
 
-WordVectors read_word_vectors(const std::string& path, std::span<const std::string> words, std::uint64_t seed) {
+WordVectors read_word_vectors(const std::string& path, std::span<const std::string> words, std::uint64_t seed,
+                              bool skip_bad) {
   std::unordered_map<std::string_view, std::size_t> place;
   for (std::size_t i = 0; i < words.size(); ++i) place.emplace(words[i], i);
 
-  LineReader reader(path);
   WordVectors result{.found = std::vector<bool>(words.size())};
-  std::vector<float> rows;
-  std::int64_t width = 0;
-  for (std::string_view given; reader.next(given);) {
+  std::vector<float> rows, numbers;
+  std::int64_t lines = 0, width = 0;
+  result.skipped = parse_lines(path, skip_bad, [&](std::string_view given) {
     const std::string_view line = given.substr(0, given.find_last_not_of(' ') + 1);
-    if (reader.number() == 1 && is_head(line)) continue;
-    if (width == 0) {
-      width = count_numbers(line);
-      rows.resize(words.size() * static_cast<std::size_t>(width));
-    }
-    const std::string_view word = width == 0 ? std::string_view() : word_of(line, width);
+    if (++lines == 1 && is_head(line)) return;
+    const std::int64_t own_width = width == 0 ? count_numbers(line) : width;
+    const std::string_view word = own_width == 0 ? std::string_view() : word_of(line, own_width);
     if (word.empty()) {
-      throw IoError("word vectors", fmt::format("{}: the line must be a word and {} numbers with a space between two",
-                                                reader.place(), width == 0 ? "some" : std::to_string(width)));
+      throw ConfigError("word vectors", fmt::format("the line must be a word and {} numbers with a space between two",
+                                                    own_width == 0 ? "some" : std::to_string(own_width)));
     }
-    ++result.num_in_file;
     const auto wanted = place.find(word);
-    if (wanted == place.end() || result.found[wanted->second]) continue;
+    const bool is_new = wanted != place.end() && !result.found[wanted->second];
+    if (is_new) numbers = numbers_of(line.substr(word.size() + 1), own_width);
+    if (width == 0) rows.resize(words.size() * static_cast<std::size_t>(own_width));
+    width = own_width;
+    ++result.num_in_file;
+    if (!is_new) return;
     result.found[wanted->second] = true;
     ++result.num_found;
-    std::size_t begin = word.size() + 1;
-    for (float& number : row_of(rows, wanted->second, width)) {
-      const std::string_view text = line.substr(begin, line.find(' ', begin) - begin);
-      if (!read_number(text, number)) {
-        throw IoError("word vectors", fmt::format("{}: '{}' is not a number", reader.place(), text.substr(0, 40)));
-      }
-      begin += text.size() + 1;
-    }
-  }
+    std::ranges::copy(numbers, row_of(rows, wanted->second, width).begin());
+  });
   if (result.num_in_file == 0) throw IoError("word vectors", fmt::format("'{}' has no vectors", path));
 
   const Moments moments = moments_of(rows, width, result.found);

@@ -67,6 +67,10 @@ void require_classes(const std::vector<std::string>& names, const std::vector<st
   remarks.push_back(fmt::format("{} classes: {}", counts.size(), named));
 }
 
+std::string remark_on_skipped(std::int64_t skipped) {
+  return skipped == 0 ? "" : fmt::format(", {} malformed line{} left out", skipped, skipped == 1 ? "" : "s");
+}
+
 void keep_known_words(const Settings& task, const std::vector<std::string>& folders, std::uint64_t seed,
                       const std::vector<std::vector<std::int32_t>*>& splits, ClassifierCorpus& corpus) {
   const WordTable all = std::exchange(corpus.words, {});
@@ -76,7 +80,8 @@ void keep_known_words(const Settings& task, const std::vector<std::string>& fold
   const bool published = task.has("embeddings");
   WordVectors vectors;
   if (published) {
-    vectors = read_word_vectors(find_data_file(task.string("embeddings"), folders), all.words(), seed);
+    vectors = read_word_vectors(find_data_file(task.string("embeddings"), folders), all.words(), seed,
+                                task.boolean("skip_bad"));
     for (std::size_t i = 0; i < vectors.found.size(); ++i) found[WordTable::first_word + i] = vectors.found[i];
   }
   std::vector<std::int32_t> number_of(static_cast<std::size_t>(all.size()), WordTable::unknown);
@@ -106,9 +111,9 @@ void keep_known_words(const Settings& task, const std::vector<std::string>& fold
   const auto with =
       std::ranges::count_if(kept_rows, [&](std::int32_t row) { return vectors.found[static_cast<std::size_t>(row)]; });
   corpus.remarks.push_back(fmt::format(
-      "'{}' has {} of these words ({:.1f}%), {:.1f}% of the training tokens; the others have random ones",
+      "'{}' has {} of these words ({:.1f}%), {:.1f}% of the training tokens; the others have random ones{}",
       task.string("embeddings"), with, 100 * static_cast<double>(with) / static_cast<double>(kept_rows.size()),
-      100 * with_vector / std::max(1.0, tokens)));
+      100 * with_vector / std::max(1.0, tokens), remark_on_skipped(vectors.skipped)));
   // Unknown words have the mean of all vectors, placeholders a row of which nothing is left.
   const auto width = static_cast<std::size_t>(vectors.rows.size(1));
   const float* rows = vectors.rows.data<float>();

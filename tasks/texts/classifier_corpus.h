@@ -36,6 +36,9 @@ std::vector<bool> choose_held_out(std::size_t count, double share, std::uint64_t
 void require_classes(const std::vector<std::string>& names, const std::vector<std::int32_t>& labels,
                      std::vector<std::string>& remarks);
 
+/// ", 3 malformed lines left out", for remarks; empty if there are none.
+std::string remark_on_skipped(std::int64_t skipped);
+
 /// Keeps of corpus.words those that are frequent in training or have a published vector; all others become unknown.
 /// `splits` are the words of the texts in numbers of the table, training first, and get those of the new one. Sets
 /// corpus.vectors and adds remarks.

@@ -31,8 +31,7 @@ LabelledTexts read_split(const Settings& task, const char* key, const std::vecto
                            .labels = format == TextFormat::tsv ? labels : std::vector<std::string>{}});
   std::string remark = fmt::format("{}: {} {}", key, texts.texts.size(), phrases ? "phrases" : "texts");
   if (texts.undecided > 0) remark += fmt::format(", {} without a gold label left out", texts.undecided);
-  if (texts.skipped > 0) remark += fmt::format(", {} malformed lines left out", texts.skipped);
-  remarks.push_back(std::move(remark));
+  remarks.push_back(remark + remark_on_skipped(texts.skipped));
   return texts;
 }
 
@@ -150,6 +149,8 @@ void check_labelled_corpus(const Settings& task) {
 
 bool reads_pairs(const Settings& task) { return is_pair(text_format_of(task)) && task.string("reads") == "both"; }
 
+bool reads_hypotheses(const Settings& task) { return is_pair(text_format_of(task)) && !reads_pairs(task); }
+
 LabelledCorpus load_labelled_corpus(const Settings& task, const std::vector<std::string>& folders, std::uint64_t seed) {
   LabelledCorpus corpus;
   RawCorpus raw;
@@ -164,7 +165,7 @@ LabelledCorpus load_labelled_corpus(const Settings& task, const std::vector<std:
   }
   raw.test = read_split(task, "test", folders, corpus.labels, corpus.remarks);
   const bool pairs = reads_pairs(task);
-  if (is_pair(text_format_of(task)) && !pairs) {
+  if (reads_hypotheses(task)) {
     for (LabelledTexts* split : {&raw.train, &raw.valid, &raw.test}) {
       for (LabelledText& text : split->texts) text.text = std::move(text.second);
     }

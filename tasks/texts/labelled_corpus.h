@@ -27,6 +27,8 @@ void check_labelled_corpus(const Settings& task);
 
 /// Whether the model reads both sentences of a pair.
 bool reads_pairs(const Settings& task);
+/// Whether of a pair it reads the second sentence alone.
+bool reads_hypotheses(const Settings& task);
 
 /// Reads all files. Words are those that training texts have min_count times, and, if there are published vectors, all
 /// words of any of the texts that have one. Validation texts are a seeded part of the training texts unless they have a

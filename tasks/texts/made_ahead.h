@@ -10,8 +10,10 @@
 namespace bough {
 
 /// Makes values on another thread while the one before is in use. What make() gives must depend on the key alone, so
-/// that it does not matter who made it when. To be used from one thread. Its
-/// destructor waits for what is being made.
+/// that it does not matter who made it when. To be used from one thread. Its destructor waits for what is being made.
+///
+/// With one thread to compute with, values are made where they are taken. The number of threads says how many cores a
+/// run is to use: those of other runs side by side, or of whoever asked for one, are not for it to take.
 template <typename Key, typename Value>
 class MadeAhead {
  public:
@@ -26,7 +28,7 @@ class MadeAhead {
     waiting_.erase(begun);
     return value.get();
   }
-  /// Begins to make a value that will be taken soon, if there is more than one thread to compute with.
+  /// Begins to make a value that will be taken soon, unless there is one thread to compute with.
   void begin(const Key& key) {
     if (num_threads() > 1 && !waiting_.contains(key)) waiting_.emplace(key, std::async(std::launch::async, make_, key));
   }

@@ -25,6 +25,8 @@ class TreeBatcher {
   /// At least one tree. O(nodes of the batch).
   LabelledBatch make(const EncodedTrees& trees, std::span<const std::int32_t> chosen) const;
 
+  const TreeBatcherOptions& options() const { return options_; }
+
  private:
   TreeBatcherOptions options_;
 };

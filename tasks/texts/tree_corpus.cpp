@@ -9,7 +9,6 @@
 #include "bough/core/errors.h"
 #include "tasks/data/data_path.h"
 #include "tasks/data/labelled_trees.h"
-#include "tasks/data/tokenizer.h"
 
 namespace bough {
 namespace {
@@ -42,10 +41,8 @@ class TreeEncoder {
   }
 
  private:
-  /// The tokenizer makes letters small; what it would cut is put together again.
   std::int32_t number_of(const std::string& word) {
-    std::string whole;
-    tokenizer_.tokenize(word, [&](std::string_view part) { whole += part; });
+    const std::string whole = whole_word(tokenizer_, word);
     return whole.empty() ? WordTable::unknown : words_->add(whole);
   }
 
@@ -66,11 +63,16 @@ std::string remark_on(const char* key, const EncodedTrees& trees, KeptLabels kep
     const auto is_label = [](std::int32_t label) { return label != EncodedTrees::no_label; };
     remark += fmt::format(", {} labelled phrases", std::ranges::count_if(trees.labels, is_label));
   }
-  if (skipped > 0) remark += fmt::format(", {} malformed lines left out", skipped);
-  return remark;
+  return remark + remark_on_skipped(skipped);
 }
 
 }  // namespace
+
+std::string whole_word(const Tokenizer& tokenizer, std::string_view word) {
+  std::string whole;
+  tokenizer.tokenize(word, [&whole](std::string_view part) { whole += part; });
+  return whole;
+}
 
 void check_tree_corpus(const Settings& task) {
   if (!has_trees(text_format_of(task))) {

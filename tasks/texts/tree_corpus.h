@@ -1,9 +1,11 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "bough/core/config.h"
+#include "tasks/data/tokenizer.h"
 #include "tasks/texts/classifier_corpus.h"
 #include "tasks/texts/encoded_trees.h"
 
@@ -15,6 +17,9 @@ namespace bough {
 struct TreeCorpus : ClassifierCorpus {
   EncodedTrees train = {}, valid = {}, test = {};
 };
+
+/// A word of a tree as it is looked up: with small letters if the tokenizer makes them, but whole. May be empty.
+std::string whole_word(const Tokenizer& tokenizer, std::string_view word);
 
 /// ConfigError for settings of a task with which trees cannot be read. Reads no files.
 void check_tree_corpus(const Settings& task);

@@ -46,10 +46,11 @@ std::string why_length_is_fixed(const Settings& before, const Settings& now, std
   if (old_options.steps == options.steps) return "";
   if (steps_done > options.steps) return fmt::format("it has taken {} steps already", steps_done);
   const std::string schedule = now.string("schedule");
-  if (schedule != "constant" && schedule != "noam") {
+  const bool falls_by_epochs = schedule == "exponential" && now.has("epoch_factor");
+  if (schedule != "constant" && schedule != "noam" && !falls_by_epochs) {
     return fmt::format(
-        "the rates of its schedule, {}, depend on the number of all steps (those of constant and noam "
-        "do not)",
+        "the rates of its schedule, {}, depend on the number of all steps (those of constant and noam, and of "
+        "exponential with an epoch_factor, do not)",
         schedule);
   }
   const std::int64_t warmup = now.integer("warmup");

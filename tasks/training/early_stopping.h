@@ -8,7 +8,7 @@
 namespace bough::training {
 
 /// Follows the validation metric of a run: which evaluation was the best, and whether the metric has not improved for
-/// too long.
+/// too long. TrainingLoop adds each evaluation; its is_over() asks should_stop() before every step.
 class EarlyStopping {
  public:
   /// Without patience it never stops.

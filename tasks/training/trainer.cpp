@@ -50,8 +50,8 @@ Trainer::Trainer(tasks::TrainingRun& run, const Settings& train, const TrainingO
     : run_(run),
       options_(options),
       device_(device),
-      optimizer_(make_optimizer(train, run.model().named_parameters())),
-      rate_(make_schedule(train, options.steps)),
+      optimizer_(make_optimizer(train, run.model())),
+      rate_(make_schedule(train, options.steps, run.steps_per_epoch())),
       average_(make_average(run.model(), options)) {}
 
 void Trainer::step(std::int64_t step) {

@@ -33,6 +33,10 @@ std::vector<Parameter> training_parameters() {
       number_parameter("final_fraction",
                        "share of the rate that is left at the end of a cosine, linear or exponential schedule",
                        {.initial = 0.01, .minimum = 0, .maximum = 1}),
+      number_parameter("epoch_factor",
+                       "of an exponential schedule: the rate is multiplied by it after each epoch, and stays the same "
+                       "within one; default: it falls at each step, to final_fraction",
+                       {.minimum = 1e-6, .maximum = 1}),
       number_parameter("clip", "largest norm of all gradients together; 0 = no limit", {.initial = 1.0, .minimum = 0}),
       number_parameter("beta1", "decay of Adam's first moment", {.initial = 0.9, .minimum = 0, .maximum = 0.999999}),
       number_parameter("beta2", "decay of Adam's second moment", {.initial = 0.98, .minimum = 0, .maximum = 0.999999}),
@@ -40,6 +44,10 @@ std::vector<Parameter> training_parameters() {
       number_parameter("momentum", "of sgd", {.initial = 0.0, .minimum = 0, .maximum = 1}),
       number_parameter("weight_decay", "of adamw decoupled from the gradient, otherwise added to it",
                        {.initial = 0.0, .minimum = 0}),
+      choice_parameter("weight_decay_of",
+                       "what decays: all parameters; or matrices: the weights of projections alone, neither biases, "
+                       "norms, embeddings, positions nor relation keys",
+                       {"all", "matrices"}),
       number_parameter("ema",
                        "decay of an exponential moving average of the parameters, which is then what is evaluated; "
                        "default: none",
@@ -87,7 +95,12 @@ void check_training(const Settings& train) {
     refuse(fmt::format("captured steps have one batch, not gradient_accumulation = {}; leave one of the two out",
                        train.integer("gradient_accumulation")));
   }
-  if (train.string("schedule") == "exponential" && train.number("final_fraction") == 0) {
+  const bool exponential = train.string("schedule") == "exponential";
+  if (train.has("epoch_factor") && !exponential) {
+    refuse(fmt::format("epoch_factor = {} is for an exponential schedule, not for {}; leave it out",
+                       train.number("epoch_factor"), train.string("schedule")));
+  }
+  if (exponential && !train.has("epoch_factor") && train.number("final_fraction") == 0) {
     refuse("an exponential schedule never reaches final_fraction = 0; use a small number above it");
   }
 }
@@ -109,7 +122,7 @@ TrainingOptions training_options(const Settings& train, std::int64_t steps_per_e
           .patience = train.object("early_stopping").optional_integer("patience")};
 }
 
-nn::Schedule make_schedule(const Settings& train, std::int64_t steps) {
+nn::Schedule make_schedule(const Settings& train, std::int64_t steps, std::int64_t steps_per_epoch) {
   const nn::WarmupDecayOptions decay{.rate = train.number("learning_rate"),
                                      .warmup = std::min(train.integer("warmup"), steps),
                                      .steps = steps,
@@ -117,6 +130,11 @@ nn::Schedule make_schedule(const Settings& train, std::int64_t steps) {
   const std::string name = train.string("schedule");
   if (name == "cosine") return nn::warmup_cosine(decay);
   if (name == "linear") return nn::warmup_linear(decay);
+  if (name == "exponential" && train.has("epoch_factor")) {
+    return [rise = nn::warmup_constant(decay.rate, decay.warmup),
+            fall = nn::step_decay({.rate = 1, .factor = train.number("epoch_factor"), .period = steps_per_epoch})](
+               std::int64_t step) { return rise(step) * fall(step); };
+  }
   if (name == "exponential") return nn::warmup_exponential(decay);
   if (name == "constant") return nn::warmup_constant(decay.rate, decay.warmup);
   if (name == "noam") {
@@ -127,21 +145,24 @@ nn::Schedule make_schedule(const Settings& train, std::int64_t steps) {
   throw ConfigError("train", fmt::format("there is no schedule '{}'", name));
 }
 
-std::unique_ptr<nn::Optimizer> make_optimizer(const Settings& train, nn::Module::NamedTensors parameters) {
+std::unique_ptr<nn::Optimizer> make_optimizer(const Settings& train, const nn::Module& model) {
   const std::string name = train.string("optimizer");
-  const nn::AdamOptions adam{.learning_rate = train.number("learning_rate"),
-                             .beta1 = train.number("beta1"),
-                             .beta2 = train.number("beta2"),
-                             .epsilon = train.number("epsilon"),
-                             .weight_decay = train.number("weight_decay"),
-                             .clip_norm = train.number("clip")};
-  if (name == "adamw") return std::make_unique<nn::AdamW>(std::move(parameters), adam);
-  if (name == "adam") return std::make_unique<nn::Adam>(std::move(parameters), adam);
+  const nn::AdamOptions adam{
+      .learning_rate = train.number("learning_rate"),
+      .beta1 = train.number("beta1"),
+      .beta2 = train.number("beta2"),
+      .epsilon = train.number("epsilon"),
+      .weight_decay = train.number("weight_decay"),
+      .clip_norm = train.number("clip"),
+      .decayed = train.string("weight_decay_of") == "matrices" ? std::optional(model.weight_matrices()) : std::nullopt};
+  if (name == "adamw") return std::make_unique<nn::AdamW>(model.named_parameters(), adam);
+  if (name == "adam") return std::make_unique<nn::Adam>(model.named_parameters(), adam);
   if (name == "sgd") {
-    return std::make_unique<nn::Sgd>(std::move(parameters), nn::SgdOptions{.learning_rate = adam.learning_rate,
-                                                                           .momentum = train.number("momentum"),
-                                                                           .weight_decay = adam.weight_decay,
-                                                                           .clip_norm = adam.clip_norm});
+    return std::make_unique<nn::Sgd>(model, nn::SgdOptions{.learning_rate = adam.learning_rate,
+                                                           .momentum = train.number("momentum"),
+                                                           .weight_decay = adam.weight_decay,
+                                                           .clip_norm = adam.clip_norm,
+                                                           .decayed = adam.decayed});
   }
   throw ConfigError("train", fmt::format("there is no optimizer '{}'", name));
 }

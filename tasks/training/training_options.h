@@ -44,12 +44,12 @@ TrainingOptions training_options(const Settings& train, std::int64_t steps_per_e
 /// steps (never more than there are):
 ///   cosine       half a cosine down to final_fraction of the rate at the last step
 ///   linear       a straight line down to it
-///   exponential  the same factor each step down to it
+///   exponential  the same factor each step down to it; with train.epoch_factor that factor after each epoch instead
 ///   noam         rate * sqrt(warmup / step)
 ///   constant     stays
-nn::Schedule make_schedule(const Settings& train, std::int64_t steps);
+nn::Schedule make_schedule(const Settings& train, std::int64_t steps, std::int64_t steps_per_epoch);
 
-/// train.optimizer by name, with its numbers.
-std::unique_ptr<nn::Optimizer> make_optimizer(const Settings& train, nn::Module::NamedTensors parameters);
+/// train.optimizer by name, with its numbers, for all parameters of a model.
+std::unique_ptr<nn::Optimizer> make_optimizer(const Settings& train, const nn::Module& model);
 
 }  // namespace bough::training

@@ -56,6 +56,17 @@ TEST(Bench, OnlyCasesThatBeginWithThePrefixAreReported) {
   EXPECT_THAT(result.output, HasSubstr("4KiB"));
 }
 
+TEST(Bench, TheTokenizerTellsHowMuchItCutsASecond) {
+  const ProgramResult result =
+      run_bough({"bench", "tokenizer", "--json", "--repeats", "1", "--only", "English, capitals kept"});
+  ASSERT_EQ(result.exit_code, 0) << result.errors;
+  const nlohmann::json line = nlohmann::json::parse(result.output);
+  EXPECT_EQ(line.at("peer"), "ICU word breaks");
+  EXPECT_THAT(line.at("note").get<std::string>(), HasSubstr(" MB/s"));
+  EXPECT_GE(line.at("bytes").get<double>(), 8e6);
+  EXPECT_GT(line.at("tokens").get<double>(), line.at("peer_words").get<double>()) << "those of ICU are without marks";
+}
+
 TEST(Bench, AttentionOnAGpuIsBoundedButNotMeasured) {
   const ProgramResult result = run_bough(
       {"bench", "attention", "--device", "cuda", "--model", "A100", "--json", "--only", "full n=512 forward"});

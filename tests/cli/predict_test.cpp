@@ -42,7 +42,7 @@ class PredictCommand : public testing::Test {
                "neutral\ta dog\ta cat\nentailment\ta dog\ta dog\ncontradiction\ta dog\tno dog\n");
   }
   /// The folder of the run.
-  std::string train(bool pairs = false) {
+  std::string train(bool pairs = false, const json& changes = json::object()) {
     json experiment = json::parse(R"({
       "name": "tiny",
       "task": {"kind": "text_classification", "format": "tsv", "degree_length": 4, "min_count": 1, "valid_fraction": 0.4},
@@ -52,9 +52,10 @@ class PredictCommand : public testing::Test {
     if (pairs) experiment["task"].update({{"kind", "nli"}, {"format", "snli_tsv"}});
     experiment["task"]["train"] = experiment["task"]["test"] = folder.file(pairs ? "pairs.tsv" : "texts.tsv");
     experiment["task"]["valid"] = experiment["task"]["test"];
+    experiment.merge_patch(changes);
     const ProgramResult result = run_bough({"run", experiment.dump(), "--out", folder.file("out"), "--jobs", "1"});
     EXPECT_EQ(result.exit_code, 0) << result.errors;
-    return folder.file("out/runs/bpt-k1");
+    return folder.file(experiment["graph"] == "chain" ? "out/runs/chain" : "out/runs/bpt-k1");
   }
   ProgramResult predict(std::vector<std::string> arguments, const std::string& input = "") {
     arguments.insert(arguments.begin(), "predict");
@@ -105,6 +106,56 @@ TEST_F(PredictCommand, ReadsPairsInTwoColumns) {
     EXPECT_EQ(json_lines(refused.output).size(), 1u) << "what stands before it is not lost";
     EXPECT_THAT(refused.errors, HasSubstr("stdin, line 2 must be two sentences with a tab between them"));
   }
+}
+
+TEST_F(PredictCommand, ReadsAHypothesisALineIfTheModelReadsNothingElse) {
+  const std::string run = train(true, {{"task", {{"reads", "hypothesis"}}}});
+  const ProgramResult result = predict({run, "--html", folder.file("page.html")}, "a cat\nno dog\n");
+  ASSERT_EQ(result.exit_code, 0) << result.errors;
+  ASSERT_EQ(json_lines(result.output).size(), 2u);
+  EXPECT_EQ(json_lines(result.output)[0]["scores"].size(), 3u);
+  EXPECT_THAT(file_content(folder.file("page.html")), HasSubstr(R"("pairs":false)"));
+  const ProgramResult refused = predict({run}, "a cat\na dog\tno dog\n");
+  EXPECT_EQ(refused.exit_code, 1);
+  EXPECT_EQ(json_lines(refused.output).size(), 1u);
+  EXPECT_THAT(refused.errors, HasSubstr("line 2 has a tab, and the model reads one sentence a line, the hypothesis"));
+  EXPECT_THAT(predict({run}, "\n").errors, HasSubstr("a line is a hypothesis"));
+}
+
+TEST_F(PredictCommand, JudgesWithRecurrentLayersButHasNoPageToShow) {
+  const json recurrent = {
+      {"graph", "chain"},
+      {"model", {{"kind", "recurrent"}, {"bidirectional", true}, {"heads", nullptr}, {"ffn", nullptr}}}};
+  const std::string run = train(false, recurrent);
+  const ProgramResult result = predict({run}, "a good film\nbad\n");
+  ASSERT_EQ(result.exit_code, 0) << result.errors;
+  const std::vector<json> lines = json_lines(result.output);
+  ASSERT_EQ(lines.size(), 2u);
+  for (const json& line : lines) {
+    EXPECT_NEAR(line["scores"]["neg"].get<double>() + line["scores"]["pos"].get<double>(), 1, 1e-5);
+  }
+  EXPECT_EQ(predict({run, "--threads", "1"}, "a good film\nbad\n").output, result.output);
+  const ProgramResult page = predict({run, "--html", folder.file("page.html")}, "a good film\n");
+  EXPECT_EQ(page.exit_code, 2);
+  EXPECT_THAT(page.errors, HasSubstr("recurrent layers, which attend to nothing"));
+}
+
+TEST_F(PredictCommand, ReadsTreesIfTheModelRunsAlongThem) {
+  const std::string file = folder.file("trees.txt");
+  write_file(file, "(3 (2 a) (4 good))\n(1 (1 bad) (2 film))\n(1 (2 a) (1 bad))\n");
+  const json model = {{"kind", "recurrent"}, {"along", "binary_tree"}, {"heads", nullptr}, {"ffn", nullptr}};
+  const json task = {{"format", "sst2"}, {"train", file}, {"valid", file}, {"test", file}};
+  const std::string run = train(false, {{"task", task}, {"model", model}, {"graph", "chain"}});
+  const ProgramResult result = predict({run}, "(3 (2 a) (4 good))\n(S (DT a) (JJ good))\n(1 bad)\n");
+  ASSERT_EQ(result.exit_code, 0) << result.errors;
+  const std::vector<json> lines = json_lines(result.output);
+  ASSERT_EQ(lines.size(), 3u);
+  EXPECT_EQ(lines[0], lines[1]);
+  const ProgramResult refused = predict({run}, "(1 bad)\na good film\n");
+  EXPECT_EQ(refused.exit_code, 1);
+  EXPECT_EQ(json_lines(refused.output).size(), 1u);
+  EXPECT_THAT(refused.errors, AllOf(HasSubstr("line 2 is no phrase tree"), HasSubstr("must begin with '('")));
+  EXPECT_THAT(predict({run}, "\n").errors, HasSubstr("a line is a phrase tree in brackets"));
 }
 
 TEST_F(PredictCommand, AnEmptyLineIsAnErrorThatNamesIt) {

@@ -224,6 +224,9 @@ TEST_F(GpuCapturedStep, EveryOptimizerStepsInsideAsOutside) {
   const nn::AdamOptions adam{.weight_decay = 0.1, .clip_norm = 1};
   expect_same_bits(stepped(true, [&](const Parameters& p) { return std::make_unique<nn::Adam>(p, adam); }),
                    stepped(false, [&](const Parameters& p) { return std::make_unique<nn::Adam>(p, adam); }));
+  const nn::AdamWOptions of_one{.weight_decay = 0.1, .decayed = {{"a"}}};
+  expect_same_bits(stepped(true, [&](const Parameters& p) { return std::make_unique<nn::AdamW>(p, of_one); }),
+                   stepped(false, [&](const Parameters& p) { return std::make_unique<nn::AdamW>(p, of_one); }));
 }
 
 TEST_F(GpuCapturedStep, AnInfiniteNormChangesNothing) {

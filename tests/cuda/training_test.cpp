@@ -96,9 +96,15 @@ TEST_F(GpuTraining, EveryOptimizerStepsAsOnTheCpu) {
        [](const nn::Module& m) {
          return std::make_unique<nn::Adam>(m.named_parameters(), nn::AdamOptions{.epsilon = 1e-3, .weight_decay = 0.1});
        }},
-      {"adamw", [](const nn::Module& m) {
+      {"adamw",
+       [](const nn::Module& m) {
          return std::make_unique<nn::AdamW>(m.named_parameters(),
                                             nn::AdamOptions{.epsilon = 1e-3, .weight_decay = 0.1, .clip_norm = 0.1});
+       }},
+      {"adamw of matrices", [](const nn::Module& m) {
+         return std::make_unique<nn::AdamW>(
+             m.named_parameters(),
+             nn::AdamOptions{.epsilon = 1e-3, .weight_decay = 0.1, .decayed = m.weight_matrices()});
        }}};
   for (const auto& [name, make] : optimizers) {
     SCOPED_TRACE(name);

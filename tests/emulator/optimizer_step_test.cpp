@@ -32,10 +32,10 @@ TEST(EmulatedOptimizer, StepsMatchTheCpu) {
         for (const auto& [first, count] : {std::pair<std::int64_t, std::int64_t>{0, 500}, {500, 100}}) {
           if constexpr (std::is_same_v<Chunk, AdamChunk<T>>) {
             list.push_back({s.p.template data<T>() + first, g.data<T>() + first, s.m.template data<T>() + first,
-                            s.v.template data<T>() + first, count});
+                            s.v.template data<T>() + first, count, first == 0});
           } else {
             list.push_back({s.p.template data<T>() + first, g.data<T>() + first,
-                            flag ? s.m.template data<T>() + first : nullptr, count});
+                            flag ? s.m.template data<T>() + first : nullptr, count, first == 0});
           }
         }
         return list;

@@ -8,6 +8,7 @@
 #include "bough/autograd/autograd.h"
 #include "bough/core/errors.h"
 #include "bough/core/random.h"
+#include "bough/nn/graph_transformer.h"
 #include "bough/nn/layers.h"
 #include "tests/nn/two_parts.h"
 #include "tests/support/compare.h"
@@ -56,6 +57,31 @@ TEST(Module, RefusesDoubleAndMalformedNames) {
   EXPECT_THROW(Wrong("a"), ConfigError);
   EXPECT_THROW(Wrong("a.b"), ConfigError);
   EXPECT_THROW(Wrong(""), ConfigError);
+}
+
+TEST(Module, TellsTheWeightsOfProjectionsFromOtherParameters) {
+  const GraphTransformer model({.layers = 1, .layer = {.dim = 8, .heads = 2, .feed_forward = 8, .num_relations = 3}});
+  EXPECT_EQ(model.weight_matrices(),
+            (std::vector<std::string>{"layer0.attention.query.weight", "layer0.attention.key.weight",
+                                      "layer0.attention.value.weight", "layer0.attention.output.weight",
+                                      "layer0.feed_forward.inner.weight", "layer0.feed_forward.outer.weight"}));
+  EXPECT_TRUE(Embedding({.count = 3, .dim = 2}).weight_matrices().empty());
+  struct Tied : Module {
+    Tied() : table({.count = 3, .dim = 2}), first({.in = 2, .out = 3}), second({.in = 2, .out = 3}) {
+      first.weight = table.weight;
+      add_module("table", table);
+      add_module("first", first);
+      add_module("second", second);
+    }
+    Embedding table;
+    Linear first, second;
+  };
+  EXPECT_EQ(Tied().weight_matrices(), std::vector<std::string>{"second.weight"}) << "a table that also projects is one";
+  struct Wrong : Module {
+    Wrong() : vector(ones({3})) { add_weight_matrix("vector", vector); }
+    Tensor vector;
+  };
+  EXPECT_NE(test::error_message<ShapeError>([] { Wrong wrong; }).find("'vector' is [3]"), std::string::npos);
 }
 
 TEST(Module, NamesAParameterThatIsUndefined) {

@@ -51,8 +51,10 @@ struct PlainAdam {
 };
 
 template <typename Optimizer>
-void compare_with_plain_adam(DType dtype, bool decoupled, double tolerance) {
-  const AdamOptions options{.learning_rate = 0.05, .beta1 = 0.8, .beta2 = 0.95, .epsilon = 1e-6, .weight_decay = 0.1};
+void compare_with_plain_adam(DType dtype, bool decoupled, double tolerance,
+                             std::optional<std::vector<std::string>> decayed = {}) {
+  AdamOptions options{.learning_rate = 0.05, .beta1 = 0.8, .beta2 = 0.95, .epsilon = 1e-6, .weight_decay = 0.1};
+  options.decayed = std::move(decayed);
   const auto parameters = parameters_like({{37, 3}, {1}, {0}, {20001}}, dtype, 3);
   Optimizer optimizer(parameters, options);
   std::vector<Values> expected;
@@ -65,8 +67,12 @@ void compare_with_plain_adam(DType dtype, bool decoupled, double tolerance) {
     set_gradients(parameters, 100 * step);
     for (std::size_t i = 0; i < parameters.size(); ++i) {
       const Values gradient = parameters[i].second.grad().template to_vector<double>();
+      AdamOptions own = options;
+      if (options.decayed && std::ranges::find(*options.decayed, parameters[i].first) == options.decayed->end()) {
+        own.weight_decay = 0;
+      }
       for (std::size_t j = 0; j < gradient.size(); ++j) {
-        expected[i][j] = plain[i][j].next(expected[i][j], gradient[j], step, options, decoupled);
+        expected[i][j] = plain[i][j].next(expected[i][j], gradient[j], step, own, decoupled);
       }
     }
     optimizer.step();
@@ -85,6 +91,36 @@ TEST(Adam, FollowsTheTextbook) {
 TEST(AdamW, DecaysApartFromTheGradient) {
   compare_with_plain_adam<AdamW>(DType::float64, true, 1e-12);
   compare_with_plain_adam<AdamW>(DType::float32, true, 2e-5);
+}
+
+TEST(Adam, DecaysTheParametersThatAreNamedAlone) {
+  compare_with_plain_adam<Adam>(DType::float64, false, 1e-12, {{"p0", "p2"}});
+  compare_with_plain_adam<AdamW>(DType::float64, true, 1e-12, {{"p0", "p2"}});
+  compare_with_plain_adam<AdamW>(DType::float32, true, 2e-5, {{"p3"}});
+  compare_with_plain_adam<AdamW>(DType::float64, true, 1e-12, std::vector<std::string>{});
+}
+
+TEST(Sgd, DecaysTheParametersThatAreNamedAlone) {
+  const auto parameters = parameters_like({{3, 3}, {3}}, DType::float64, 8);
+  const Values matrix = parameters[0].second.to_vector<double>(), bias = parameters[1].second.to_vector<double>();
+  set_gradients(parameters, 1);
+  Sgd optimizer(parameters, {.learning_rate = 0.1, .weight_decay = 0.5, .decayed = {{"p0"}}});
+  optimizer.step();
+  for (std::size_t i = 0; i < 2; ++i) {
+    const Values before = i == 0 ? matrix : bias, gradient = parameters[i].second.grad().to_vector<double>();
+    const Values after = parameters[i].second.to_vector<double>();
+    for (std::size_t j = 0; j < after.size(); ++j) {
+      EXPECT_NEAR(after[j], before[j] - 0.1 * (gradient[j] + (i == 0 ? 0.5 : 0) * before[j]), 1e-15);
+    }
+  }
+}
+
+TEST(Optimizer, RefusesToDecayWhatIsNoParameter) {
+  const auto parameters = parameters_like({{3, 3}}, DType::float32, 8);
+  EXPECT_THAT(test::error_message<ConfigError>([&] {
+                AdamW(parameters, {.decayed = {{"p0", "p1"}}});
+              }),
+              testing::HasSubstr("'p1' is to decay"));
 }
 
 TEST(Sgd, FollowsTheTextbookWithMomentumDecayAndNesterov) {

@@ -22,6 +22,8 @@ namespace bough {
 namespace {
 
 using nlohmann::json;
+using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -112,6 +114,7 @@ TEST_F(Classification, LearnsARuleAndSaysHowWell) {
 TEST_F(Classification, TrainsEveryKindOfPattern) {
   for (const json& graph : {json("full"), json({{"kind", "window"}, {"width", 2}}), json("star"),
                             json({{"kind", "hierarchical"}, {"size", 3}}), json({{"kind", "longformer"}, {"width", 2}}),
+                            json({{"kind", "bigbird"}, {"width", 1}, {"global", 1}, {"random", 2}}),
                             json({{"kind", "causal"}, {"of", {{"kind", "bpt"}, {"k", 2}}}})}) {
     json source = experiment();
     source["graph"] = graph;
@@ -119,6 +122,43 @@ TEST_F(Classification, TrainsEveryKindOfPattern) {
     const ExperimentResults results = run_experiment(source);
     EXPECT_GT(results.runs[0].metric("accuracy"), 0.65) << graph;
   }
+}
+
+TEST_F(Classification, TrainsEveryRecurrentCellAlongTheWords) {
+  for (const json& cell : {json{{"cell", "lstm"}, {"bidirectional", true}}, json{{"cell", "mlstm"}},
+                           json{{"cell", "rhn"}, {"depth", 2}}, json{{"cell", "qrnn"}}}) {
+    json source = experiment();
+    source["graph"] = "chain";
+    source["model"] = {{"kind", "recurrent"}, {"layers", 1}, {"dim", 16}, {"dropout", 0}, {"readout", "tokens"}};
+    source["model"].update(cell);
+    source["train"].update({{"epochs", 10}, {"learning_rate", 0.02}});
+    const ExperimentResults results = run_experiment(source);
+    ASSERT_EQ(results.failed, 0) << results.runs[0].error;
+    EXPECT_GT(results.runs[0].metric("accuracy"), 0.85) << cell;
+  }
+}
+
+TEST_F(Classification, SaysHowManyMalformedLinesItLeftOut) {
+  test::write_file(folder_.file("bad.tsv"), "liked\ta good film\nno tab\ndisliked\tbad film\n\t\n");
+  test::write_file(folder_.file("bad_test.tsv"), "liked\tgood\nother\tgood\n");
+  test::write_file(folder_.file("bad_vectors.txt"), "good 1 2\nbad 1 x\nfilm 3 4\n");
+  json files = {{"train", folder_.file("bad.tsv")},
+                {"valid", folder_.file("test.tsv")},
+                {"test", folder_.file("bad_test.tsv")},
+                {"min_count", 1},
+                {"embeddings", folder_.file("bad_vectors.txt")},
+                {"skip_bad", true}};
+  EXPECT_THAT(corpus(files).remarks,
+              AllOf(Contains("train: 2 texts, 2 malformed lines left out"), Contains("valid: 200 texts"),
+                    Contains("test: 1 texts, 1 malformed line left out"),
+                    Contains(HasSubstr("the others have random ones, 1 malformed line left out"))));
+  json source = experiment();
+  source["task"].update(files);
+  source["train"]["epochs"] = 1;
+  run(source);
+  EXPECT_THAT(test::file_content(folder_.file("out/runs/bpt-k2/log.jsonl")), HasSubstr("2 malformed lines left out"));
+  files["skip_bad"] = false;
+  EXPECT_THAT(test::error_message<IoError>([&] { corpus(files); }), HasSubstr("bad.tsv, line 2"));
 }
 
 TEST_F(Classification, IsTheSameForAnyNumberOfThreadsAndPartsOfAStep) {
@@ -357,6 +397,14 @@ TEST_F(Inference, LearnsToCompareTwoSentences) {
   ASSERT_EQ(bounds.size(), 2u);
   EXPECT_EQ(bounds[1]["name"], "lexical overlap");
   EXPECT_LT(bounds[1]["value"].get<double>(), 0.8);
+
+  json recurrent = source;
+  recurrent["graph"] = "chain";
+  recurrent["model"] = {{"kind", "recurrent"}, {"layers", 1}, {"dim", 24}, {"dropout", 0}, {"hidden", 16}};
+  recurrent["model"]["bidirectional"] = true;
+  const ExperimentResults by_lstm = run_experiment(recurrent);
+  ASSERT_EQ(by_lstm.failed, 0) << by_lstm.runs[0].error;
+  EXPECT_GT(by_lstm.runs[0].metric("accuracy"), 0.8) << "without a look at the other sentence";
 
   source["task"]["reads"] = "hypothesis";
   source["train"]["epochs"] = 4;

@@ -77,6 +77,18 @@ TEST(PhraseTree, HasChildrenBeforeParents) {
   EXPECT_EQ(tree.text(tree.nodes[3]), "co-writer/director (");
 }
 
+TEST(PhraseTree, TakesLabelsOfAnyKindOrNoneWhereTheyAreNotRead) {
+  const PhraseTree expected = parse_phrase_tree("(S (NP (DT a) (NN dog)) (VP barks))", PhraseLabels::ignored);
+  EXPECT_THAT(expected.words, ElementsAre("a", "dog", "barks"));
+  ASSERT_EQ(expected.nodes.size(), 5u);
+  for (const PhraseTree::Node& node : expected.nodes) EXPECT_EQ(node.label, PhraseTree::no_label);
+  for (const char* same : {"( ( ( a) ( dog)) ( barks))", "(4 (2 (2 a) (2 dog)) (3 barks))"}) {
+    EXPECT_EQ(parse_phrase_tree(same, PhraseLabels::ignored).nodes, expected.nodes) << same;
+  }
+  EXPECT_THAT(error_of([] { parse_phrase_tree("(a)", PhraseLabels::ignored); }), HasSubstr("neither a word nor nodes"));
+  EXPECT_THAT(error_of([] { parse_phrase_tree("(NN dog)"); }), HasSubstr("whole number, not 'NN'"));
+}
+
 TEST(PhraseTree, ReadsAnyDepth) {
   constexpr int depth = 200'000;
   std::string text = "(2 x)";

@@ -77,6 +77,7 @@ TEST_F(Predict, ScoresTheTestTextsAsTheRunDid) {
     const json source = experiment({{"kind", "bpt"}, {"k", 2}}, json::object(), pairs);
     const TrainedTextClassifier classifier(train(source));
     EXPECT_EQ(classifier.reads_pairs(), pairs);
+    EXPECT_FALSE(classifier.reads_hypotheses());
     const LabelledTexts texts =
         read_labelled_texts(source["task"]["test"], pairs ? TextFormat::snli_tsv : TextFormat::tsv);
     const std::vector<Prediction> predictions = classifier.predict(unlabelled(texts));
@@ -93,6 +94,28 @@ TEST_F(Predict, ScoresTheTestTextsAsTheRunDid) {
     EXPECT_NEAR(right / count, results_.runs[0].metric("accuracy"), 1e-12);
     EXPECT_NEAR(loss / count, results_.runs[0].metric("loss"), 1e-5);
   }
+}
+
+TEST_F(Predict, JudgesHypothesesByThemselvesIfTheRunDid) {
+  const json source = experiment("bpt", {{"task", {{"reads", "hypothesis"}}}}, true);
+  const TrainedTextClassifier classifier(train(source));
+  EXPECT_FALSE(classifier.reads_pairs());
+  EXPECT_TRUE(classifier.reads_hypotheses());
+  double right = 0, loss = 0;
+  const LabelledTexts pairs = read_labelled_texts(source["task"]["test"], TextFormat::snli_tsv);
+  for (const LabelledText& pair : pairs.texts) {
+    const Prediction prediction = classifier.predict({{pair.second}})[0];
+    right += prediction.label == pairs.labels[static_cast<std::size_t>(pair.label)] ? 1 : 0;
+    loss -= std::log(prediction.scores[static_cast<std::size_t>(pair.label)]);
+  }
+  const auto count = static_cast<double>(pairs.texts.size());
+  EXPECT_NEAR(right / count, results_.runs[0].metric("accuracy"), 1e-12);
+  EXPECT_NEAR(loss / count, results_.runs[0].metric("loss"), 1e-5);
+  EXPECT_EQ(classifier.explain({"a dog sleeps"}).readouts.size(), 1u);
+  EXPECT_THAT(test::error_message<ConfigError>([&] {
+                classifier.predict({{"a dog runs", "a dog sleeps"}});
+              }),
+              HasSubstr("reads hypotheses alone"));
 }
 
 TEST_F(Predict, IsWhatTheModelSaysOfTheNumbersOfTheWords) {

@@ -19,6 +19,7 @@ TEST(TrainingLoop, ResumesBitForBitWithBestParametersPatienceAndAverages) {
   const std::vector<double> scores{5, 2, 3, 2.5, 2.2, 1, 1, 1};
   const json plain = {{"steps", 16}, {"evaluate_every", 2}, {"log_every", 3}, {"early_stopping", {{"patience", 3}}}};
   for (const json& more : {json::object(), json{{"ema", 0.9}}, json{{"average_checkpoints", 2}},
+                           json{{"weight_decay", 0.2}, {"weight_decay_of", "matrices"}},
                            json{{"gradient_accumulation", 2}, {"optimizer", "sgd"}, {"momentum", 0.9}}}) {
     json settings = plain;
     settings.update(more);
@@ -259,8 +260,9 @@ TEST(TrainingLoop, LeavesNoBestParametersOfAnEarlierRun) {
 TEST(TrainingLoop, GoesOnBeyondItsEndBitForBit) {
   const std::vector<double> scores{5, 2, 3, 2.5, 2.2, 1, 1.5, 1};
   const json plain = {{"evaluate_every", 2}, {"log_every", 3}, {"schedule", "constant"}, {"warmup", 3}};
-  for (const json& more : {json::object(), json{{"ema", 0.9}, {"schedule", "noam"}}, json{{"average_checkpoints", 2}},
-                           json{{"early_stopping", {{"patience", 5}}}}}) {
+  for (const json& more :
+       {json::object(), json{{"ema", 0.9}, {"schedule", "noam"}}, json{{"average_checkpoints", 2}},
+        json{{"early_stopping", {{"patience", 5}}}}, json{{"schedule", "exponential"}, {"epoch_factor", 0.5}}}) {
     json settings = plain;
     settings.update(more);
     SCOPED_TRACE(settings.dump());

@@ -109,6 +109,8 @@ TEST(SequenceBatch, PutsPlaceholdersWithoutAnEmbeddingInFront) {
       .transformer = {.layers = 1, .layer = {.dim = 8, .heads = 2, .feed_forward = 8, .num_relations = 3}},
       .classes = 2};
   const TextClassifier model(model_options);
+  EXPECT_EQ(std::ranges::count(model.weight_matrices(), "embeddings"), 0) << "they do not decay with the projections";
+  EXPECT_EQ(std::ranges::count(model.weight_matrices(), "output.weight"), 1);
   const std::vector<float> rows = model.embed(batch).to_vector<float>();
   for (std::size_t i = 0; i < 16; ++i) EXPECT_EQ(rows[i], 0) << i;
   EXPECT_NE(rows[16], 0);

@@ -32,7 +32,7 @@ TEST(TrainingSchedule, FollowsTheClosedFormulaOfEachName) {
                                          {"warmup", warmup},
                                          {"final_fraction", low},
                                          {"steps", steps}}),
-                         steps);
+                         steps, 6);
   };
   for (std::int64_t step = 1; step <= steps; ++step) {
     const double s = static_cast<double>(step), done = std::max(0.0, (s - 4) / 20);
@@ -45,8 +45,19 @@ TEST(TrainingSchedule, FollowsTheClosedFormulaOfEachName) {
     expect("noam", rate * std::sqrt(4 / s));
     expect("constant", rate);
   }
-  EXPECT_EQ(make_schedule(train_settings({{"warmup", 100}, {"steps", 5}, {"learning_rate", 1}}), 5)(5), 1)
+  EXPECT_EQ(make_schedule(train_settings({{"warmup", 100}, {"steps", 5}, {"learning_rate", 1}}), 5, 5)(5), 1)
       << "a warm-up is never longer than the training";
+}
+
+TEST(TrainingSchedule, FallsOnceAnEpochIfAsked) {
+  const nn::Schedule rate = make_schedule(
+      train_settings(
+          {{"schedule", "exponential"}, {"epoch_factor", 0.5}, {"learning_rate", 8}, {"warmup", 4}, {"steps", 100}}),
+      100, 10);
+  EXPECT_EQ(rate(2), 4) << "the warm-up";
+  for (const std::int64_t step : {4, 10}) EXPECT_EQ(rate(step), 8) << step;
+  for (const std::int64_t step : {11, 20}) EXPECT_EQ(rate(step), 4) << step;
+  EXPECT_EQ(rate(100), 8 * std::pow(0.5, 9));
 }
 
 TEST(TrainingOptions, CountEpochsInStepsAndEvaluateOnceInEach) {
@@ -68,6 +79,9 @@ TEST(TrainingOptions, RefuseWhatDoesNotFitTogether) {
   EXPECT_THAT(error_of({{"ema", 0.9}, {"average_checkpoints", 2}}), HasSubstr("choose one"));
   EXPECT_THAT(error_of({{"captured", true}, {"gradient_accumulation", 2}}), HasSubstr("gradient_accumulation = 2"));
   EXPECT_THAT(error_of({{"schedule", "exponential"}, {"final_fraction", 0}}), HasSubstr("never reaches"));
+  EXPECT_EQ(error_of({{"schedule", "exponential"}, {"final_fraction", 0}, {"epoch_factor", 0.9}}), "");
+  EXPECT_THAT(error_of({{"schedule", "cosine"}, {"epoch_factor", 0.9}}), HasSubstr("epoch_factor = 0.9 is for"));
+  EXPECT_THROW(train_settings({{"epoch_factor", 0}}), ConfigError);
   EXPECT_THROW(train_settings({{"schedule", "cosin"}}), ConfigError);
   EXPECT_THROW(train_settings({{"early_stopping", {{"patience", 0}}}}), ConfigError);
 }
@@ -75,7 +89,7 @@ TEST(TrainingOptions, RefuseWhatDoesNotFitTogether) {
 TEST(TrainingOptimizer, IsTheOneOfItsName) {
   for (const auto& [name, states] : std::map<std::string, std::size_t>{{"adamw", 4}, {"adam", 4}, {"sgd", 0}}) {
     LineRun run;
-    const auto optimizer = make_optimizer(train_settings({{"optimizer", name}}), run.model().named_parameters());
+    const auto optimizer = make_optimizer(train_settings({{"optimizer", name}}), run.model());
     EXPECT_EQ(optimizer->state().size(), 1 + states) << name;
   }
   const test::TemporaryFolder folder;
@@ -98,6 +112,31 @@ TEST(TrainingOptimizer, IsTheOneOfItsName) {
          {"steps", 1}},
         folder.file("sgd"));
   EXPECT_EQ(values_of(run.model().named_parameters()), expected);
+}
+
+/// A step whose gradient is not changed: what differs between two runs is the decay.
+TEST(TrainingOptimizer, DecaysAllParametersOrWeightMatricesAlone) {
+  const test::TemporaryFolder folder;
+  const auto after_a_step = [&](const char* decayed, double decay) {
+    LineRun run;
+    run.model().named_parameters()[1].second.detach().fill(3);
+    train(run,
+          {{"optimizer", "adamw"},
+           {"schedule", "constant"},
+           {"warmup", 0},
+           {"learning_rate", 0.25},
+           {"clip", 0},
+           {"steps", 1},
+           {"weight_decay", decay},
+           {"weight_decay_of", decayed}},
+          folder.file(std::string(decayed) + std::to_string(decay)));
+    return values_of(run.model().named_parameters());
+  };
+  const Values none = after_a_step("all", 0), all = after_a_step("all", 0.1), matrices = after_a_step("matrices", 0.1);
+  EXPECT_NE(all.at("weight"), none.at("weight"));
+  EXPECT_NE(all.at("bias"), none.at("bias"));
+  EXPECT_EQ(matrices.at("weight"), all.at("weight"));
+  EXPECT_EQ(matrices.at("bias"), none.at("bias"));
 }
 
 TEST(EarlyStopping, CountsEvaluationsSinceTheBestAndPutsTheFirstOfEqualsFirst) {
@@ -261,6 +300,7 @@ TEST(Continuation, SaysWhyAnotherNumberOfStepsWouldChangeThoseBefore) {
   EXPECT_EQ(reason(constant, 40, 20, 15), "") << "an earlier end";
   EXPECT_EQ(reason(constant, 40, 20, 25), "it has taken 25 steps already");
   EXPECT_EQ(reason({{"schedule", "noam"}, {"warmup", 10}}, 20, 40, 20), "");
+  EXPECT_EQ(reason({{"schedule", "exponential"}, {"warmup", 10}, {"epoch_factor", 0.9}}, 20, 40, 20), "");
   for (const char* schedule : {"cosine", "linear", "exponential"}) {
     EXPECT_THAT(reason({{"schedule", schedule}, {"warmup", 0}}, 20, 40, 20), HasSubstr(schedule));
     EXPECT_EQ(reason({{"schedule", schedule}}, 20, 20, 20), "") << "the same number";

@@ -5,12 +5,14 @@
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "bough/autograd/autograd.h"
 #include "bough/core/errors.h"
 #include "bough/core/random.h"
 #include "bough/nn/checkpoint.h"
 #include "bough/ops/arithmetic.h"
+#include "bough/tasks/predict.h"
 #include "bough/tasks/run_experiment.h"
 #include "tasks/model_kind.h"
 #include "tasks/runner/experiment.h"
@@ -301,6 +303,59 @@ TEST_F(TreeClassification, TellsTheFirstPartFromTheSecondInABinaryTree) {
   write(Rule::second_counts);
   EXPECT_GT(run(experiment("binary_tree"), "binary").runs[0].metric("accuracy"), 0.97);
   EXPECT_LT(run(experiment("child_sum_tree"), "sum").runs[0].metric("accuracy"), 0.9);
+}
+
+TEST_F(TreeClassification, JudgesNewTreesAsTheRunDid) {
+  for (const std::string along : {"child_sum_tree", "binary_tree"}) {
+    json source = experiment(along);
+    source["train"]["epochs"] = 2;
+    const ExperimentResults results = run(source, along);
+    const TrainedTextClassifier classifier(folder_.file(along + "/runs/chain/best.safetensors"));
+    EXPECT_TRUE(classifier.reads_trees());
+    EXPECT_FALSE(classifier.attends());
+    std::vector<UnlabelledText> texts;
+    std::vector<std::int32_t> truth;
+    std::istringstream lines(test::file_content(folder_.file("test")));
+    for (std::string line; std::getline(lines, line);) {
+      if (line[1] == '2') continue;
+      texts.push_back({.text = line});
+      truth.push_back(line[1] > '2' ? 1 : 0);
+    }
+    const std::vector<Prediction> predictions = classifier.predict(texts);
+    double right = 0, loss = 0;
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      const auto label = static_cast<std::size_t>(truth[i]);
+      right += predictions[i].label == classifier.labels()[label] ? 1 : 0;
+      loss -= std::log(predictions[i].scores[label]);
+    }
+    const auto count = static_cast<double>(texts.size());
+    EXPECT_NEAR(right / count, results.runs[0].metric("accuracy"), 1e-12);
+    EXPECT_NEAR(loss / count, results.runs[0].metric("loss"), 1e-5);
+
+    const std::vector<Prediction> same =
+        classifier.predict({{"(4 (2 not) (0 bad))"}, {"(S (RB Not) (JJ BAD))"}, {"( ( not) ( quite))"}});
+    EXPECT_EQ(same[0].scores, same[1].scores) << "labels are not read, letters are made small";
+    EXPECT_EQ(same[2].unknown, 1);
+    EXPECT_THAT(test::error_message<ConfigError>([&] { classifier.predict({{"not bad"}}); }),
+                HasSubstr("a tree must begin with '('"));
+    const UnlabelledText wide{"(S (a not) (b bad) (c film))"};
+    if (along == "binary_tree") {
+      EXPECT_THAT(test::error_message<ConfigError>([&] { classifier.require_readable(wide); }), HasSubstr("3 parts"));
+    } else {
+      classifier.require_readable(wide);
+    }
+  }
+}
+
+TEST_F(TreeClassification, RefusesNewTreesWithMoreWordsThanPositions) {
+  json source = experiment("child_sum_tree");
+  source["train"] = {{"steps", 1}};
+  source["model"]["positions"] = "sinusoidal";
+  run(source);
+  const TrainedTextClassifier classifier(folder_.file("out/runs/chain/best.safetensors"));
+  std::string tree = "(4 good)";
+  for (int i = 0; i < 40; ++i) tree = "(4 " + tree + " (4 good))";
+  EXPECT_THAT(test::error_message<ConfigError>([&] { classifier.predict({{tree}}); }), HasSubstr("has 41 words"));
 }
 
 TEST_F(TreeClassification, RunsBothWaysInSeveralLayers) {

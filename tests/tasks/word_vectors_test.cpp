@@ -84,6 +84,18 @@ TEST_F(WordVectorFile, AMissingWordHasTheSameVectorInEveryVocabulary) {
   EXPECT_NE(last_row({"a", "x"}, 1), last_row({"a", "y"}, 1));
 }
 
+TEST_F(WordVectorFile, LeavesMalformedLinesOutIfAsked) {
+  test::write_file(path, "no numbers\nx 1 2\na 1 z\nb 3\na 5 6\nb 7 8 9\nb 7 8\n");
+  const std::vector<std::string> words = {"a", "b"};
+  const WordVectors vectors = read_word_vectors(path, words, 1, true);
+  EXPECT_EQ(vectors.skipped, 3);
+  EXPECT_EQ(vectors.num_in_file, 4) << "\"b 7\" is a word with a space";
+  EXPECT_EQ(vectors.num_found, 2);
+  EXPECT_THAT(vectors.rows.to_vector<float>(), ElementsAre(5, 6, 7, 8));
+  test::write_file(path, "no numbers\n");
+  EXPECT_THROW(read_word_vectors(path, words, 1, true), IoError);
+}
+
 TEST_F(WordVectorFile, NamesTheLineThatIsMalformed) {
   EXPECT_THAT(error(""), HasSubstr("has no vectors"));
   EXPECT_THAT(error("a b c\n"), HasSubstr("line 1: the line must be a word and some numbers"));

@@ -69,6 +69,7 @@ void run_graph_conversion(const Options& options, const Report& report);
 void run_message_passing(const Options& options, const Report& report);
 void run_row_operations(const Options& options, const Report& report);
 void run_sequence_length(const Options& options, const Report& report);
+void run_tokenizer(const Options& options, const Report& report);
 void run_train_step(const Options& options, const Report& report);
 
 }  // namespace bough::bench

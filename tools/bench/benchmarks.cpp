@@ -20,6 +20,7 @@ const std::vector<Benchmark>& benchmarks() {
       {"sequence_length",
        "a model of 6 layers on 8192 tokens cut into sequences; peers/sequence_length.py runs torch beside",
        run_sequence_length},
+      {"tokenizer", "cutting texts into words, on one thread, against the word breaks of ICU", run_tokenizer},
       {"train_step", "a step with only what is read against one with all nodes, and what a small step costs by itself",
        run_train_step},
   };

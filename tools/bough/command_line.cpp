@@ -234,7 +234,8 @@ void add_predict_command(Commands& commands) {
       ->required();
   command
       .add_option("file", given->file,
-                  "One text a line, plain or .gz; for nli two sentences with a tab between them; default: stdin")
+                  "One text a line, plain or .gz; for nli two sentences with a tab between them, or the hypothesis "
+                  "alone if the model reads nothing else; for models along trees a tree in brackets; default: stdin")
       ->type_name("FILE");
   command.add_flag("--last", given->last,
                    "The parameters after the last step, not those that were best on validation data");

@@ -25,15 +25,36 @@ namespace {
 /// Texts that are judged together, if so many are there: enough for full batches, few enough to answer soon.
 constexpr std::size_t texts_at_once = 512;
 
-UnlabelledText text_of(const std::string& line, bool pairs, const std::string& place) {
+UnlabelledText tree_of(const std::string& line, const TrainedTextClassifier& classifier, const std::string& place) {
+  UnlabelledText tree{.text = line};
+  try {
+    classifier.require_readable(tree);
+  } catch (const ConfigError& error) {
+    const std::string_view message = error.what();
+    throw IoError("predict", fmt::format("{} is no phrase tree that the model reads: {}", place,
+                                         message.substr(message.find("] ") + 2)));
+  }
+  return tree;
+}
+
+UnlabelledText text_of(const std::string& line, const TrainedTextClassifier& classifier, const std::string& place) {
   const auto is_blank = [](std::string_view text) { return text.find_first_not_of(" \t\v\f") == text.npos; };
   if (is_blank(line)) {
     throw IoError("predict", fmt::format("{} is empty; a line is {}", place,
-                                         pairs ? "two sentences with a tab between them" : "a text"));
+                                         classifier.reads_pairs()        ? "two sentences with a tab between them"
+                                         : classifier.reads_trees()      ? "a phrase tree in brackets"
+                                         : classifier.reads_hypotheses() ? "a hypothesis"
+                                                                         : "a text"));
   }
-  if (!pairs) return {.text = line};
-  const std::size_t tab = line.find('\t');
   const auto tabs = std::ranges::count(line, '\t');
+  if (classifier.reads_hypotheses() && tabs > 0) {
+    throw IoError("predict", fmt::format("{} has a tab, and the model reads one sentence a line, the hypothesis alone; "
+                                         "leave the premise out",
+                                         place));
+  }
+  if (classifier.reads_trees()) return tree_of(line, classifier, place);
+  if (!classifier.reads_pairs()) return {.text = line};
+  const std::size_t tab = line.find('\t');
   UnlabelledText pair{.text = line.substr(0, tab), .second = tab == line.npos ? "" : line.substr(tab + 1)};
   if (tabs != 1 || is_blank(pair.text) || is_blank(pair.second)) {
     throw IoError("predict",
@@ -86,7 +107,7 @@ class Predictions {
     while (texts.size() < texts_at_once) {
       if (!texts.empty() && !lines.is_ready()) return true;
       if (!lines.next(line)) return false;
-      texts.push_back(text_of(line, classifier_.reads_pairs(), lines.place()));
+      texts.push_back(text_of(line, classifier_, lines.place()));
     }
     return true;
   }

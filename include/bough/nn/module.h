@@ -29,6 +29,9 @@ class Module {
   NamedTensors named_parameters() const;
   NamedTensors named_buffers() const;
   std::vector<Tensor> parameters() const;
+  /// Names, as in named_parameters(), of the weights of projections: neither biases, norms, embeddings, positions nor
+  /// relation keys. What weight decay may be limited to. A parameter that two parts share is what the first says.
+  std::vector<std::string> weight_matrices() const;
   /// Number of trained elements.
   std::int64_t parameter_count() const;
 
@@ -52,6 +55,8 @@ class Module {
 
   /// The tensor becomes a leaf that requires a gradient. Names hold letters, digits and '_', and are unique.
   void add_parameter(const std::string& name, Tensor& parameter);
+  /// A parameter that projects, of rank 2 (ShapeError): one of weight_matrices().
+  void add_weight_matrix(const std::string& name, Tensor& parameter);
   void add_buffer(const std::string& name, Tensor& buffer);
   /// A tensor that follows from the options: it moves with the module and is no part of its state.
   void add_constant(Tensor& constant);
@@ -62,8 +67,10 @@ class Module {
   void visit_tensors(const std::string& prefix, bool buffers, const Visit& visit) const;
   template <typename Visit>
   void visit_constants(const Visit& visit) const;
+  void collect_weight_matrices(const std::string& prefix, std::vector<std::string>& names) const;
 
   std::vector<std::pair<std::string, Tensor*>> parameters_, buffers_;
+  std::vector<std::string> weight_matrices_;  ///< those of parameters_
   std::vector<Tensor*> constants_;
   std::vector<std::pair<std::string, Module*>> parts_;
   bool training_ = true;

@@ -2,6 +2,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,7 +22,11 @@ namespace bough::nn {
 ///     }
 ///
 /// Every optimizer takes leaves that require a gradient (AutogradError), at least one, no tensor twice and no two of
-/// one name (ConfigError).
+/// one name (ConfigError). All of them decay, unless the options name those that do: with
+///
+///     AdamW optimizer(model, {.weight_decay = 0.1, .decayed = model.weight_matrices()});
+///
+/// neither biases, norms nor embeddings are pulled towards 0. Another name than of a parameter is a ConfigError.
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
@@ -55,10 +60,11 @@ class Optimizer {
     std::string name;           ///< of the parameter
     Tensor parameter;           ///< shared with the module
     std::vector<Tensor> state;  ///< one tensor for each name of state
+    bool decays = true;         ///< takes part in weight decay
   };
-  /// state_names: one tensor of zeros for each parameter and name.
+  /// state_names: one tensor of zeros for each parameter and name. `decayed` as in the options.
   Optimizer(Module::NamedTensors parameters, double learning_rate, double clip_norm,
-            std::vector<std::string> state_names);
+            std::vector<std::string> state_names, const std::optional<std::vector<std::string>>& decayed);
 
   /// Updates the given slots, all of which have gradients, multiplying these by gradient_scale; or as on_device says,
   /// if it is defined.
@@ -91,6 +97,8 @@ struct SgdOptions {
   double weight_decay = 0;      ///< pull towards 0
   bool nesterov = false;        ///< looks ahead by one step
   double clip_norm = 0;         ///< 0 = no clipping
+  /// Names of the parameters that decay, such as Module::weight_matrices(); default: all.
+  std::optional<std::vector<std::string>> decayed = {};
 };
 
 /// Stochastic gradient descent, with momentum if wished.
@@ -116,6 +124,8 @@ struct AdamOptions {
   double epsilon = 1e-8;        ///< keeps the divisor above 0
   double weight_decay = 0;      ///< pull towards 0
   double clip_norm = 0;         ///< 0 = no clipping
+  /// Names of the parameters that decay, such as Module::weight_matrices(); default: all.
+  std::optional<std::vector<std::string>> decayed = {};
 };
 
 /// Adam; weight decay is added to the gradient.
@@ -147,6 +157,8 @@ struct AdamWOptions {
   double epsilon = 1e-8;        ///< keeps the divisor above 0
   double weight_decay = 1e-2;   ///< pull towards 0
   double clip_norm = 0;         ///< 0 = no clipping
+  /// Names of the parameters that decay, such as Module::weight_matrices(); default: all.
+  std::optional<std::vector<std::string>> decayed = {};
 };
 
 /// Adam with decoupled weight decay: parameters shrink by learning_rate * weight_decay a step.
@@ -161,7 +173,8 @@ class AdamW : public Adam {
               .beta2 = options.beta2,
               .epsilon = options.epsilon,
               .weight_decay = options.weight_decay,
-              .clip_norm = options.clip_norm},
+              .clip_norm = options.clip_norm,
+              .decayed = options.decayed},
              true) {}
   /// Takes the numbers of Adam as they are: no decay unless they say so.
   template <std::same_as<AdamOptions> Options>

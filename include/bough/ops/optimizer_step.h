@@ -12,6 +12,7 @@ namespace bough {
 struct AdamSlot {
   /// The parameter, its gradient, and the moving averages of the gradient and of its square.
   Tensor parameter, gradient, first_moment, second_moment;
+  bool decays = true;  ///< takes part in weight decay
 };
 
 /// p -= learning_rate * (m / (1 - beta1^step)) / (sqrt(v / (1 - beta2^step)) + epsilon), with moments of
@@ -43,6 +44,7 @@ std::array<double, 3> changing_numbers_of(const AdamStep& step);
 struct SgdSlot {
   /// The parameter, its gradient, and the velocity, which may be undefined if momentum is 0.
   Tensor parameter, gradient, velocity;
+  bool decays = true;  ///< takes part in weight decay
 };
 
 /// g = gradient_scale * gradient + weight_decay * p; velocity = momentum * velocity + g;

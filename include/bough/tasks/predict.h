@@ -14,7 +14,7 @@ namespace bough {
 
 /// A text to judge.
 struct UnlabelledText {
-  std::string text;         ///< of a pair the first sentence, the premise
+  std::string text;         ///< of a pair the first sentence, the premise, unless the classifier reads_hypotheses()
   std::string second = {};  ///< of a pair the second one, the hypothesis; else empty
 };
 
@@ -89,17 +89,27 @@ class TrainedTextClassifier {
   const std::vector<std::string>& labels() const;
   /// Whether a text is a pair of sentences.
   bool reads_pairs() const;
+  /// Whether it judges pairs by the hypothesis alone (task.reads of nli): the hypothesis is then the text, and there is
+  /// no second sentence.
+  bool reads_hypotheses() const;
+  /// Whether it runs along phrase trees (model.along): a text is then one, "(3 (2 a) (4 (2 good) (2 film)))" as in the
+  /// Stanford Sentiment Treebank or in the Penn Treebank's style. What stands for a label is not read and may be
+  /// missing.
+  bool reads_trees() const;
   /// Whether it has layers of attention, so that there is something to explain; false for recurrent layers.
   bool attends() const;
-  /// Words of a sentence that are read, its first ones.
+  /// Words of a sentence that are read, its first ones; of a tree all are.
   std::int64_t longest() const;
   /// The attention pattern as JSON, for titles.
   std::string pattern() const;
 
+  /// ConfigError for a text that it cannot read: with a second sentence where there should be none, or, if it reads
+  /// trees, one that is no tree, has phrases of more parts than the model takes, or more words than it has positions.
+  void require_readable(const UnlabelledText& text) const;
+
   /// A prediction for each text, in their order: texts of about equal length are computed together. What is said
   /// of a text depends on the others by rounding alone; the same texts give the same bits for any number of threads. A
-  /// text without a word counts as one unknown word. ConfigError for a second sentence that the classifier does not
-  /// read.
+  /// text without a word counts as one unknown word. ConfigError as require_readable.
   std::vector<Prediction> predict(std::span<const UnlabelledText> texts) const;
   std::vector<Prediction> predict(std::initializer_list<UnlabelledText> texts) const {
     return predict(std::span(texts.begin(), texts.size()));

@@ -103,7 +103,8 @@ struct RunOptions {
   std::vector<std::string> plugins = {};    ///< shared libraries with further patterns
   Device device = Device::cpu();            ///< where models train
   /// Unfinished runs in the folder go on from their checkpoints. How often they are logged and saved may have changed,
-  /// and the number of steps too where the steps before do not depend on it: with a constant or noam schedule.
+  /// and the number of steps too where the steps before do not depend on it: with a constant or noam schedule, or an
+  /// exponential one with an epoch_factor.
   bool resume = false;
   /// Event files for TensorBoard in runs/NAME/tensorboard of the folder; tensorboard --logdir FOLDER/runs shows them.
   bool tensorboard = false;
