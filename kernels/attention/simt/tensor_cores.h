@@ -257,10 +257,10 @@ struct AttendTilesOnTensorCores {
         }
         const float p = state.take(context, i, edge, sum * in.scale);
         const std::int32_t row = context.shuffle(lane_row, lane);
-        const bool kept =
+        const bool stays =
             edge && (!in.dropout.active() || keeps_weight(context, in.dropout, column.source, row, head, 0));
         const float factor = in.dropout.active() ? static_cast<float>(in.dropout.scale) : 1.f;
-        weights.set(lane * Shape::weight_stride + context.lane(), bfloat16(kept ? p * factor : 0.f));
+        weights.set(lane * Shape::weight_stride + context.lane(), bfloat16(stays ? p * factor : 0.f));
       }
     }
 

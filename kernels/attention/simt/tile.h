@@ -311,7 +311,7 @@ class TileInputs {
   BOUGH_DEVICE std::uint32_t relation_places() const { return relation_places_; }
 
   /// 0 where dropout takes the edge, else its scale.
-  BOUGH_DEVICE T kept(Context& context, std::int32_t source, std::int32_t row) const {
+  BOUGH_DEVICE T dropout_factor(Context& context, std::int32_t source, std::int32_t row) const {
     // No row of a tile has parallel edges.
     if (!in_.dropout.active()) return T{1};
     return keeps_weight(context, in_.dropout, source, row, head_, 0) ? static_cast<T>(in_.dropout.scale) : T{0};

@@ -250,10 +250,10 @@ struct AttendTilesBackward {
     for (int i = 0; i < quad_lanes; ++i) {
       const std::int32_t row = inputs.row(context, i);
       if ((scores.edges >> i & 1u) == 0) continue;
-      const T kept = inputs.kept(context, scores.column.source, row);
+      const T dropout = inputs.dropout_factor(context, scores.column.source, row);
       const T p = std::exp(scores.values.values[i] - lse[i]);
-      weight.values[i] = kept * p;
-      d_score.values[i] = p * (kept * value_products.values[i] - delta[i]);
+      weight.values[i] = dropout * p;
+      d_score.values[i] = p * (dropout * value_products.values[i] - delta[i]);
     }
     const int place = context.warp() * step_columns + context.lane();
     weights.set(place, weight);
