@@ -37,8 +37,8 @@ class Walk {
         source_of_node_(source_nodes(graph)),
         is_token_(static_cast<std::size_t>(graph.graph.num_dst())),
         reached_(is_token_.size()),
-        news_(is_token_.size()),
-        next_news_(is_token_.size()) {
+        frontier_(is_token_.size()),
+        next_frontier_(is_token_.size()) {
     for (const std::int32_t token : graph.tokens) is_token_[static_cast<std::size_t>(token)] = true;
   }
 
@@ -51,7 +51,7 @@ class Walk {
       const std::int64_t position = first + i * step;
       const std::int32_t token = graph_.tokens[static_cast<std::size_t>(position)];
       reached_[static_cast<std::size_t>(token)].set(i);
-      news_[static_cast<std::size_t>(token)] = reached_[static_cast<std::size_t>(token)];
+      frontier_[static_cast<std::size_t>(token)] = reached_[static_cast<std::size_t>(token)];
       active.push_back(token);
       missing += (graph_.causal ? graph_.num_tokens() - position : graph_.num_tokens()) - 1;
       ++result.first_tokens;
@@ -61,15 +61,15 @@ class Walk {
       bool token_reached = false;
       for (const std::int32_t node : active) {
         work -= follow(node, next_active);
-        news_[static_cast<std::size_t>(node)] = {};
+        frontier_[static_cast<std::size_t>(node)] = {};
       }
       for (const std::int32_t node : next_active) {
         if (!is_token_[static_cast<std::size_t>(node)]) continue;
         token_reached = true;
-        missing -= next_news_[static_cast<std::size_t>(node)].count();
+        missing -= next_frontier_[static_cast<std::size_t>(node)].count();
       }
       if (token_reached) result.longest = std::max(result.longest, steps);
-      std::swap(news_, next_news_);
+      std::swap(frontier_, next_frontier_);
       std::swap(active, next_active);
       if (missing == 0) break;
       if (work < 0 && !active.empty()) {
@@ -77,7 +77,7 @@ class Walk {
         break;
       }
     }
-    for (const std::int32_t node : active) news_[static_cast<std::size_t>(node)] = {};
+    for (const std::int32_t node : active) frontier_[static_cast<std::size_t>(node)] = {};
     if (missing != 0 && active.empty()) result.all_connected = false;
   }
 
@@ -95,20 +95,20 @@ class Walk {
     return sources;
   }
 
-  /// Passes a node's news on; returns what it cost.
+  /// Passes on what reached a node last; returns what it cost.
   std::int64_t follow(std::int32_t node, std::vector<std::int32_t>& next_active) {
     const std::int32_t source = source_of_node_.empty() ? node : source_of_node_[static_cast<std::size_t>(node)];
     if (source < 0) return 0;
-    const Starts news = news_[static_cast<std::size_t>(node)];
+    const Starts frontier = frontier_[static_cast<std::size_t>(node)];
     const auto begin = static_cast<std::size_t>(out_edges_.offsets[static_cast<std::size_t>(source)]);
     const auto end = static_cast<std::size_t>(out_edges_.offsets[static_cast<std::size_t>(source) + 1]);
     for (std::size_t e = begin; e < end; ++e) {
       const auto other = static_cast<std::size_t>(out_edges_.indices[e]);
       Starts& known = reached_[other];
       Starts fresh;
-      for (std::size_t w = 0; w < words; ++w) fresh.bits[w] = news.bits[w] & ~known.bits[w];
+      for (std::size_t w = 0; w < words; ++w) fresh.bits[w] = frontier.bits[w] & ~known.bits[w];
       if (!fresh.any()) continue;
-      Starts& next = next_news_[other];
+      Starts& next = next_frontier_[other];
       if (!next.any()) next_active.push_back(static_cast<std::int32_t>(other));
       for (std::size_t w = 0; w < words; ++w) {
         known.bits[w] |= fresh.bits[w];
@@ -123,8 +123,8 @@ class Walk {
   std::vector<std::int32_t> source_of_node_;
   std::vector<char> is_token_;
   std::vector<Starts> reached_;
-  std::vector<Starts> news_;       ///< what a node heard of in the last step
-  std::vector<Starts> next_news_;  ///< and in this one
+  std::vector<Starts> frontier_;       ///< what reached a node in the last step
+  std::vector<Starts> next_frontier_;  ///< and in this one
 };
 
 }  // namespace

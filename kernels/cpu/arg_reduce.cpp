@@ -12,11 +12,11 @@ namespace bough::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 /// Whether a later value replaces the best so far: more extreme, or the first NaN.
-template <Reduction extreme, typename T>
+template <AxisReduction extreme, typename T>
 struct Better {
   template <class V>
   HWY_INLINE auto operator()(V value, V best) const {
-    const auto beyond = extreme == Reduction::max ? hn::Gt(value, best) : hn::Lt(value, best);
+    const auto beyond = extreme == AxisReduction::max ? hn::Gt(value, best) : hn::Lt(value, best);
     if constexpr (hwy::IsFloat<T>()) {
       return hn::Or(beyond, hn::AndNot(hn::IsNaN(best), hn::IsNaN(value)));
     } else {
@@ -25,7 +25,7 @@ struct Better {
   }
 };
 
-template <Reduction extreme, typename T>
+template <AxisReduction extreme, typename T>
 struct ArgReduce {
   static constexpr Better<extreme, T> better{};
 
@@ -39,7 +39,8 @@ struct ArgReduce {
     }
   }
 
-  /// A row of its own: each lane follows every lanes-th element, then the best lane wins, the earliest among equals.
+  /// A row of its own: each lane follows every lanes-th element, then the best lane is taken, the earliest among
+  /// equals.
   static void row(const T* x, std::int64_t count, T* value, std::int64_t* position) {
     const hn::ScalableTag<T> d;
     const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
@@ -93,7 +94,7 @@ struct ArgReduce {
 
  private:
   static bool one_better(T value, T best) {
-    const bool beyond = extreme == Reduction::max ? value > best : value < best;
+    const bool beyond = extreme == AxisReduction::max ? value > best : value < best;
     return beyond || (value != value && best == best);
   }
 
@@ -131,28 +132,28 @@ struct ArgReduce {
 };
 
 template <typename T>
-void arg_reduce_range(Reduction extreme, const ReduceShape& shape, const T* x, T* values, std::int64_t* positions,
+void arg_reduce_range(AxisReduction extreme, const ReduceShape& shape, const T* x, T* values, std::int64_t* positions,
                       std::int64_t begin, std::int64_t end) {
-  if (extreme == Reduction::max) {
-    ArgReduce<Reduction::max, T>::range(shape, x, values, positions, begin, end);
+  if (extreme == AxisReduction::max) {
+    ArgReduce<AxisReduction::max, T>::range(shape, x, values, positions, begin, end);
   } else {
-    ArgReduce<Reduction::min, T>::range(shape, x, values, positions, begin, end);
+    ArgReduce<AxisReduction::min, T>::range(shape, x, values, positions, begin, end);
   }
 }
 
-void arg_reduce_float(Reduction extreme, const ReduceShape& shape, const float* x, float* values,
+void arg_reduce_float(AxisReduction extreme, const ReduceShape& shape, const float* x, float* values,
                       std::int64_t* positions, std::int64_t begin, std::int64_t end) {
   arg_reduce_range(extreme, shape, x, values, positions, begin, end);
 }
-void arg_reduce_double(Reduction extreme, const ReduceShape& shape, const double* x, double* values,
+void arg_reduce_double(AxisReduction extreme, const ReduceShape& shape, const double* x, double* values,
                        std::int64_t* positions, std::int64_t begin, std::int64_t end) {
   arg_reduce_range(extreme, shape, x, values, positions, begin, end);
 }
-void arg_reduce_int32(Reduction extreme, const ReduceShape& shape, const std::int32_t* x, std::int32_t* values,
+void arg_reduce_int32(AxisReduction extreme, const ReduceShape& shape, const std::int32_t* x, std::int32_t* values,
                       std::int64_t* positions, std::int64_t begin, std::int64_t end) {
   arg_reduce_range(extreme, shape, x, values, positions, begin, end);
 }
-void arg_reduce_int64(Reduction extreme, const ReduceShape& shape, const std::int64_t* x, std::int64_t* values,
+void arg_reduce_int64(AxisReduction extreme, const ReduceShape& shape, const std::int64_t* x, std::int64_t* values,
                       std::int64_t* positions, std::int64_t begin, std::int64_t end) {
   arg_reduce_range(extreme, shape, x, values, positions, begin, end);
 }
@@ -169,7 +170,7 @@ HWY_EXPORT(arg_reduce_int32);
 HWY_EXPORT(arg_reduce_int64);
 
 template <typename T>
-void arg_reduce(Cpu, Reduction extreme, const ReduceShape& shape, const T* x, T* values, std::int64_t* positions) {
+void arg_reduce(Cpu, AxisReduction extreme, const ReduceShape& shape, const T* x, T* values, std::int64_t* positions) {
   if (shape.results() == 0) return;
   const auto range = [] {
     if constexpr (std::is_same_v<T, float>)
@@ -192,7 +193,7 @@ void arg_reduce(Cpu, Reduction extreme, const ReduceShape& shape, const T* x, T*
   std::vector<T> candidate_values(candidates);
   std::vector<std::int64_t> candidate_positions(candidates);
   run(candidate_values.data(), candidate_positions.data());
-  // Splits in order: a later one wins only if it is better, so the first of equals stays.
+  // Splits in order: a later one is taken only if it is better, so the first of equals stays.
   const ReduceShape merge{shape.outer, units.splits, shape.inner};
   for (std::int64_t outer = 0; outer < merge.outer; ++outer) {
     for (std::int64_t i = 0; i < merge.inner; ++i) {
@@ -200,7 +201,7 @@ void arg_reduce(Cpu, Reduction extreme, const ReduceShape& shape, const T* x, T*
       for (std::int64_t split = 1; split < merge.reduced; ++split) {
         const std::int64_t candidate = (outer * merge.reduced + split) * merge.inner + i;
         const T value = candidate_values[candidate], best = candidate_values[arg_index];
-        const bool beyond = extreme == Reduction::max ? value > best : value < best;
+        const bool beyond = extreme == AxisReduction::max ? value > best : value < best;
         if (beyond || (value != value && best == best)) arg_index = candidate;
       }
       positions[outer * merge.inner + i] = candidate_positions[arg_index];
@@ -222,10 +223,10 @@ void arg_reduce_backward(Cpu, const ReduceShape& shape, const std::int64_t* posi
   });
 }
 
-template void arg_reduce(Cpu, Reduction, const ReduceShape&, const float*, float*, std::int64_t*);
-template void arg_reduce(Cpu, Reduction, const ReduceShape&, const double*, double*, std::int64_t*);
-template void arg_reduce(Cpu, Reduction, const ReduceShape&, const std::int32_t*, std::int32_t*, std::int64_t*);
-template void arg_reduce(Cpu, Reduction, const ReduceShape&, const std::int64_t*, std::int64_t*, std::int64_t*);
+template void arg_reduce(Cpu, AxisReduction, const ReduceShape&, const float*, float*, std::int64_t*);
+template void arg_reduce(Cpu, AxisReduction, const ReduceShape&, const double*, double*, std::int64_t*);
+template void arg_reduce(Cpu, AxisReduction, const ReduceShape&, const std::int32_t*, std::int32_t*, std::int64_t*);
+template void arg_reduce(Cpu, AxisReduction, const ReduceShape&, const std::int64_t*, std::int64_t*, std::int64_t*);
 
 template void arg_reduce_backward(Cpu, const ReduceShape&, const std::int64_t*, const float*, float*);
 template void arg_reduce_backward(Cpu, const ReduceShape&, const std::int64_t*, const double*, double*);

@@ -22,25 +22,25 @@ A wrapping(A a, A b, const F& f) {
 }
 
 /// A reduction on accumulators: where it starts and how two partial results become one.
-template <Reduction reduction, typename A>
+template <AxisReduction reduction, typename A>
 struct Combine {
   static constexpr A start() {
     using Limits = std::numeric_limits<A>;
-    if constexpr (reduction == Reduction::sum)
+    if constexpr (reduction == AxisReduction::sum)
       return A{0};
-    else if constexpr (reduction == Reduction::prod)
+    else if constexpr (reduction == AxisReduction::prod)
       return A{1};
-    else if constexpr (reduction == Reduction::max)
+    else if constexpr (reduction == AxisReduction::max)
       return Limits::has_infinity ? -Limits::infinity() : Limits::min();
     else
       return Limits::has_infinity ? Limits::infinity() : Limits::max();
   }
   A operator()(A a, A b) const {
-    if constexpr (reduction == Reduction::sum)
+    if constexpr (reduction == AxisReduction::sum)
       return wrapping(a, b, std::plus<>());
-    else if constexpr (reduction == Reduction::prod)
+    else if constexpr (reduction == AxisReduction::prod)
       return wrapping(a, b, std::multiplies<>());
-    else if constexpr (reduction == Reduction::max)
+    else if constexpr (reduction == AxisReduction::max)
       return a >= b || a != a ? a : b;
     else
       return a <= b || a != a ? a : b;

@@ -23,19 +23,19 @@ namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
 /// Everything is measured from the largest score, so that scores of any size keep their precision:
-/// loss = lse - sum(q * (x - max)) with lse = log(sum(exp(x - max))), because q sums to 1.
+/// loss = log(row_sum) - sum(q * (x - row_max)) with row_sum = sum(exp(x - row_max)), because q sums to 1.
 template <typename T>
 T loss_of_row(const T* x, std::int64_t width, std::int64_t target, double smoothing, T* normalizer) {
   const hn::ScalableTag<T> d;
-  const simd::ExpSum<T> total = simd::exp_sum(x, width);
-  normalizer[0] = total.shift;
-  normalizer[1] = std::log(total.sum);
-  if (total.masked()) return std::numeric_limits<T>::infinity();
-  double hit = x[target] - total.shift;
+  const simd::LogSumExp<T> lse = simd::log_sum_exp(x, width);
+  normalizer[0] = lse.row_max;
+  normalizer[1] = std::log(lse.row_sum);
+  if (lse.masked()) return std::numeric_limits<T>::infinity();
+  double hit = x[target] - lse.row_max;
   if (smoothing > 0) {
-    const auto max = hn::Set(d, total.shift);
+    const auto row_max = hn::Set(d, lse.row_max);
     const T differences = simd::sum_row(d, width, [&](std::int64_t i, auto access) HWY_ATTR {
-      return hn::Sub(access.load(d, x + i, total.shift), max);
+      return hn::Sub(access.load(d, x + i, lse.row_max), row_max);
     });
     // Without the test, complete smoothing would multiply a score of -inf by zero.
     hit = (smoothing < 1 ? (1 - smoothing) * hit : 0.0) + smoothing / static_cast<double>(width) * differences;
@@ -81,9 +81,9 @@ void gradients_of_rows(Rows<const T> logits, const ClassTargets& targets, Rows<c
       const auto spread = hn::Set(d, static_cast<T>(factor * targets.smoothing / static_cast<double>(width)));
       // A row of only -inf has no probabilities: relative to anything finite all of them are 0.
       const bool masked = normalizer[1] == simd::minus_infinity<T>;
-      const auto max = hn::Set(d, normalizer[0]), lse = hn::Set(d, masked ? T{0} : normalizer[1]);
+      const auto row_max = hn::Set(d, normalizer[0]), log_row_sum = hn::Set(d, masked ? T{0} : normalizer[1]);
       simd::for_each_vector(d, width, [&](std::int64_t i, auto access) HWY_ATTR {
-        const auto p = simd::exp_of_nonpositive(d, hn::Sub(hn::Sub(access.load(d, x + i, T{0}), max), lse));
+        const auto p = simd::exp_of_nonpositive(d, hn::Sub(hn::Sub(access.load(d, x + i, T{0}), row_max), log_row_sum));
         access.store(hn::MulSub(p, row_factor, spread), d, out + i);
       });
       out[target] -= static_cast<T>(factor * (1 - targets.smoothing));

@@ -18,43 +18,44 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 /// One row: dz if wanted, and sums += dz if wanted; room for sums is a whole number of vectors.
 template <typename T, typename Function>
-HWY_INLINE void backward_row(const Function& function, const T* kept, const T* dy, T* dz, T* sums, std::int64_t width) {
+HWY_INLINE void backward_row(const Function& function, const T* saved, const T* dy, T* dz, T* sums,
+                             std::int64_t width) {
   const hn::ScalableTag<T> d;
   constexpr auto lanes = static_cast<std::int64_t>(hn::MaxLanes(hn::ScalableTag<T>()));
   std::int64_t j = 0;
   for (; j + lanes <= width; j += lanes) {
-    const auto gradient = function.gradient(d, hn::LoadU(d, kept + j), hn::LoadU(d, dy + j));
+    const auto gradient = function.gradient(d, hn::LoadU(d, saved + j), hn::LoadU(d, dy + j));
     if (dz != nullptr) hn::StoreU(gradient, d, dz + j);
     if (sums != nullptr) hn::StoreU(hn::Add(hn::LoadU(d, sums + j), gradient), d, sums + j);
   }
   if (j == width) return;
-  HWY_ALIGN T last_kept[lanes] = {};
+  HWY_ALIGN T last_saved[lanes] = {};
   HWY_ALIGN T last_dy[lanes] = {};
   HWY_ALIGN T last_dz[lanes];
-  std::copy(kept + j, kept + width, last_kept);
+  std::copy(saved + j, saved + width, last_saved);
   std::copy(dy + j, dy + width, last_dy);
-  const auto gradient = function.gradient(d, hn::Load(d, last_kept), hn::Load(d, last_dy));
+  const auto gradient = function.gradient(d, hn::Load(d, last_saved), hn::Load(d, last_dy));
   hn::Store(gradient, d, last_dz);
   if (dz != nullptr) std::copy_n(last_dz, width - j, dz + j);
   if (sums != nullptr) hn::StoreU(hn::Add(hn::LoadU(d, sums + j), gradient), d, sums + j);
 }
 
 template <typename T>
-void backward_rows(Activation activation, Rows<const T> kept, Rows<const T> dy, Rows<T> dz, T* sums) {
+void backward_rows(Activation activation, Rows<const T> saved, Rows<const T> dy, Rows<T> dz, T* sums) {
   visit_activation(activation, [&](auto function) {
     for (std::int64_t i = 0; i < dy.count; ++i) {
-      backward_row(function, kept[i], dy[i], dz.data == nullptr ? nullptr : dz[i], sums, dy.width);
+      backward_row(function, saved[i], dy[i], dz.data == nullptr ? nullptr : dz[i], sums, dy.width);
     }
   });
 }
 
-void backward_rows_float(Activation activation, Rows<const float> kept, Rows<const float> dy, Rows<float> dz,
+void backward_rows_float(Activation activation, Rows<const float> saved, Rows<const float> dy, Rows<float> dz,
                          float* sums) {
-  backward_rows(activation, kept, dy, dz, sums);
+  backward_rows(activation, saved, dy, dz, sums);
 }
-void backward_rows_double(Activation activation, Rows<const double> kept, Rows<const double> dy, Rows<double> dz,
+void backward_rows_double(Activation activation, Rows<const double> saved, Rows<const double> dy, Rows<double> dz,
                           double* sums) {
-  backward_rows(activation, kept, dy, dz, sums);
+  backward_rows(activation, saved, dy, dz, sums);
 }
 
 }  // namespace bough::HWY_NAMESPACE
@@ -78,7 +79,7 @@ Rows<T> row_range(Rows<T> rows, std::int64_t begin, std::int64_t end) {
 }  // namespace
 
 template <typename T>
-void linear_backward(Cpu, Activation activation, Rows<const T> kept, Rows<const T> dy, Rows<T> dz, T* sums) {
+void linear_backward(Cpu, Activation activation, Rows<const T> saved, Rows<const T> dy, Rows<T> dz, T* sums) {
   const std::int64_t chunk = std::max(rows_per_chunk(dy.width), num_chunks(dy.count, max_chunks));
   const std::int64_t pitch = num_chunks(dy.width, 64) * 64;
   const Scratch<T> partial(sums == nullptr ? 0 : num_chunks(dy.count, chunk) * pitch);
@@ -90,7 +91,7 @@ void linear_backward(Cpu, Activation activation, Rows<const T> kept, Rows<const 
       else
         return HWY_DYNAMIC_DISPATCH(backward_rows_double);
     }();
-    backward(activation, row_range(kept, begin, end), row_range(dy, begin, end), row_range(dz, begin, end),
+    backward(activation, row_range(saved, begin, end), row_range(dy, begin, end), row_range(dz, begin, end),
              sums == nullptr ? nullptr : partial.data() + begin / chunk * pitch);
   });
   if (sums == nullptr) return;

@@ -7,10 +7,10 @@
 namespace bough {
 
 /// dz = dy f'(z) for the activation f of a dense layer, and in the same pass the sum of its rows if sums is not null
-/// ([width]; zeros without rows). `kept` is what the layer keeps: y = f(z) for relu, z for gelu. The order of summation
-/// depends on the sizes only. float and double.
+/// ([width]; zeros without rows). `saved` is what the layer keeps for backward: y = f(z) for relu, z for gelu. The
+/// order of summation depends on the sizes only. float and double.
 template <typename T>
-void linear_backward(Cpu, Activation activation, Rows<const T> kept, Rows<const T> dy, Rows<T> dz, T* sums);
+void linear_backward(Cpu, Activation activation, Rows<const T> saved, Rows<const T> dy, Rows<T> dz, T* sums);
 
 /// sums[j] = x[0][j] + x[1][j] + ... in an order that depends on the sizes only. float and double.
 template <typename T>

@@ -22,7 +22,7 @@ struct MessageArguments {
   BinaryOp op = BinaryOp::copy_lhs;  ///< never copy_rhs; dot is mul with a result that lacks the inner axis
   OperandRows<T> lhs = {};
   OperandRows<T> rhs = {};
-  /// If given, lhs is the gradient of a maximum or minimum, and only the edges that won receive it.
+  /// If given, lhs is the gradient of a maximum or minimum, and only the selected edges receive it.
   const std::int32_t* arg_indices = nullptr;
   const mp::FeatureLayout* layout = nullptr;
 
@@ -52,7 +52,7 @@ struct PlainLeft {
   }
 };
 
-/// Messages that read lhs only where the edge has won.
+/// Messages that read lhs only where the edge was selected.
 struct ArgIndicesOnly {
   template <typename Message>
   static mp::FromArgIndex<Message> wrap(const Message& message) {

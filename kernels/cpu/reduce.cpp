@@ -14,11 +14,11 @@
 HWY_BEFORE_NAMESPACE();
 namespace bough::HWY_NAMESPACE {
 
-template <Reduction reduction>
+template <AxisReduction reduction>
 using VectorFunction =
-    std::conditional_t<reduction == Reduction::sum, Add,
-                       std::conditional_t<reduction == Reduction::prod, Mul,
-                                          std::conditional_t<reduction == Reduction::max, Maximum, Minimum>>>;
+    std::conditional_t<reduction == AxisReduction::sum, Add,
+                       std::conditional_t<reduction == AxisReduction::prod, Mul,
+                                          std::conditional_t<reduction == AxisReduction::max, Maximum, Minimum>>>;
 
 /// No chain of float32 operations is longer than this; blocks are combined in the accumulator's type.
 constexpr std::int64_t longest_chain = 64;
@@ -26,7 +26,7 @@ constexpr std::int64_t block_rows = 4 * longest_chain;
 /// Rows with fewer columns than this do not fill the vectors by themselves.
 constexpr std::int64_t narrow = 64;
 
-template <Reduction reduction, typename T>
+template <AxisReduction reduction, typename T>
 struct Reduce {
   using A = Accumulator<T>;
   static constexpr VectorFunction<reduction> vectors{};
@@ -49,7 +49,7 @@ struct Reduce {
       }
       for (; i + lanes <= count; i += lanes) a = vectors(d, a, hn::LoadU(d, x + i));
       a = vectors(d, vectors(d, a, b), vectors(d, c, e));
-      if constexpr (reduction == Reduction::sum) {
+      if constexpr (reduction == AxisReduction::sum) {
         rest = hn::GetLane(hn::SumOfLanes(d, a));
       } else {
         HWY_ALIGN T values[hn::MaxLanes(d)];
@@ -160,33 +160,33 @@ struct Reduce {
 };
 
 template <typename T>
-void reduce_range(Reduction reduction, const ReduceShape& shape, const T* x, Accumulator<T>* partial, T* result,
+void reduce_range(AxisReduction reduction, const ReduceShape& shape, const T* x, Accumulator<T>* partial, T* result,
                   std::int64_t begin, std::int64_t end) {
   switch (reduction) {
-    case Reduction::sum:
-      return Reduce<Reduction::sum, T>::range(shape, x, partial, result, begin, end);
-    case Reduction::prod:
-      return Reduce<Reduction::prod, T>::range(shape, x, partial, result, begin, end);
-    case Reduction::max:
-      return Reduce<Reduction::max, T>::range(shape, x, partial, result, begin, end);
-    case Reduction::min:
-      return Reduce<Reduction::min, T>::range(shape, x, partial, result, begin, end);
+    case AxisReduction::sum:
+      return Reduce<AxisReduction::sum, T>::range(shape, x, partial, result, begin, end);
+    case AxisReduction::prod:
+      return Reduce<AxisReduction::prod, T>::range(shape, x, partial, result, begin, end);
+    case AxisReduction::max:
+      return Reduce<AxisReduction::max, T>::range(shape, x, partial, result, begin, end);
+    case AxisReduction::min:
+      return Reduce<AxisReduction::min, T>::range(shape, x, partial, result, begin, end);
   }
 }
 
-void reduce_float(Reduction reduction, const ReduceShape& shape, const float* x, double* partial, float* result,
+void reduce_float(AxisReduction reduction, const ReduceShape& shape, const float* x, double* partial, float* result,
                   std::int64_t begin, std::int64_t end) {
   reduce_range(reduction, shape, x, partial, result, begin, end);
 }
-void reduce_double(Reduction reduction, const ReduceShape& shape, const double* x, double* partial, double* result,
+void reduce_double(AxisReduction reduction, const ReduceShape& shape, const double* x, double* partial, double* result,
                    std::int64_t begin, std::int64_t end) {
   reduce_range(reduction, shape, x, partial, result, begin, end);
 }
-void reduce_int32(Reduction reduction, const ReduceShape& shape, const std::int32_t* x, std::int32_t* partial,
+void reduce_int32(AxisReduction reduction, const ReduceShape& shape, const std::int32_t* x, std::int32_t* partial,
                   std::int32_t* result, std::int64_t begin, std::int64_t end) {
   reduce_range(reduction, shape, x, partial, result, begin, end);
 }
-void reduce_int64(Reduction reduction, const ReduceShape& shape, const std::int64_t* x, std::int64_t* partial,
+void reduce_int64(AxisReduction reduction, const ReduceShape& shape, const std::int64_t* x, std::int64_t* partial,
                   std::int64_t* result, std::int64_t begin, std::int64_t end) {
   reduce_range(reduction, shape, x, partial, result, begin, end);
 }
@@ -205,7 +205,7 @@ HWY_EXPORT(reduce_int64);
 namespace {
 
 /// result[o, i] = the partial results of [o, split, i], in the order of the splits.
-template <Reduction reduction, typename T>
+template <AxisReduction reduction, typename T>
 void merge_splits(const ReduceShape& shape, std::int64_t splits, const Accumulator<T>* partial, T* result) {
   constexpr Combine<reduction, Accumulator<T>> combine;
   parallel_chunks(shape.results(), rows_per_chunk(splits), [&](std::int64_t begin, std::int64_t end) {
@@ -221,10 +221,10 @@ void merge_splits(const ReduceShape& shape, std::int64_t splits, const Accumulat
 }  // namespace
 
 template <typename T>
-void reduce(Cpu, Reduction reduction, const ReduceShape& shape, const T* x, T* result) {
+void reduce(Cpu, AxisReduction reduction, const ReduceShape& shape, const T* x, T* result) {
   if (shape.results() == 0) return;
   if (shape.reduced == 0) {
-    std::fill_n(result, shape.results(), reduction == Reduction::prod ? T{1} : T{0});
+    std::fill_n(result, shape.results(), reduction == AxisReduction::prod ? T{1} : T{0});
     return;
   }
   const auto range = [] {
@@ -244,21 +244,21 @@ void reduce(Cpu, Reduction reduction, const ReduceShape& shape, const T* x, T* r
   });
   if (units.splits == 1) return;
   switch (reduction) {
-    case Reduction::sum:
-      return merge_splits<Reduction::sum>(shape, units.splits, partial.data(), result);
-    case Reduction::prod:
-      return merge_splits<Reduction::prod>(shape, units.splits, partial.data(), result);
-    case Reduction::max:
-      return merge_splits<Reduction::max>(shape, units.splits, partial.data(), result);
-    case Reduction::min:
-      return merge_splits<Reduction::min>(shape, units.splits, partial.data(), result);
+    case AxisReduction::sum:
+      return merge_splits<AxisReduction::sum>(shape, units.splits, partial.data(), result);
+    case AxisReduction::prod:
+      return merge_splits<AxisReduction::prod>(shape, units.splits, partial.data(), result);
+    case AxisReduction::max:
+      return merge_splits<AxisReduction::max>(shape, units.splits, partial.data(), result);
+    case AxisReduction::min:
+      return merge_splits<AxisReduction::min>(shape, units.splits, partial.data(), result);
   }
 }
 
-template void reduce(Cpu, Reduction, const ReduceShape&, const float*, float*);
-template void reduce(Cpu, Reduction, const ReduceShape&, const double*, double*);
-template void reduce(Cpu, Reduction, const ReduceShape&, const std::int32_t*, std::int32_t*);
-template void reduce(Cpu, Reduction, const ReduceShape&, const std::int64_t*, std::int64_t*);
+template void reduce(Cpu, AxisReduction, const ReduceShape&, const float*, float*);
+template void reduce(Cpu, AxisReduction, const ReduceShape&, const double*, double*);
+template void reduce(Cpu, AxisReduction, const ReduceShape&, const std::int32_t*, std::int32_t*);
+template void reduce(Cpu, AxisReduction, const ReduceShape&, const std::int64_t*, std::int64_t*);
 
 }  // namespace bough
 #endif

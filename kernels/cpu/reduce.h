@@ -7,7 +7,8 @@
 
 namespace bough {
 
-enum class Reduction { sum, prod, max, min };
+/// How elements along an axis become one. (bough::Reduction is how losses of rows become one.)
+enum class AxisReduction { sum, prod, max, min };
 
 /// A tensor seen as [outer, reduced, inner], in row-major order; the result is [outer, inner].
 struct ReduceShape {
@@ -38,7 +39,7 @@ struct ReduceUnits {
 /// result[o, i] = x[o, 0, i] + x[o, 1, i] + ..., or their product, maximum, minimum. T: float, double, int32_t,
 /// int64_t. Over nothing: 0 and 1 for sum and prod; max and min need reduced >= 1.
 template <typename T>
-void reduce(Cpu, Reduction reduction, const ReduceShape& shape, const T* x, T* result);
+void reduce(Cpu, AxisReduction reduction, const ReduceShape& shape, const T* x, T* result);
 
 /// dx[o, r, i] = dy[o, i] times all x[o, s, i] with s other than r. T: float, double.
 template <typename T>

@@ -11,7 +11,7 @@ template <typename T>
 struct SegmentGradient {
   mp::Adjacency segments;
   Rows<const T> gradient;
-  const std::int32_t* arg_indices = nullptr;  ///< if given, only the row that won a feature gets it
+  const std::int32_t* arg_indices = nullptr;  ///< if given, only the row that a feature was selected from gets it
   bool mean = false;                          ///< divided by the number of rows
 };
 

@@ -33,7 +33,7 @@ struct Row {
   }
   template <class D, typename T>
   HWY_INLINE hn::Vec<D> max(D d, const T* x) const {
-    return hn::Set(d, simd::row_max(x, length));
+    return hn::Set(d, simd::max_row(x, length));
   }
 };
 
@@ -50,9 +50,9 @@ struct Columns {
   }
   template <class D, class Map>
   HWY_INLINE hn::Vec<D> sum(D d, const Map& map) const {
-    auto total = hn::Zero(d);
-    for (std::int64_t i = 0; i < length; ++i) total = hn::Add(total, map(i * stride, access));
-    return total;
+    auto sum = hn::Zero(d);
+    for (std::int64_t i = 0; i < length; ++i) sum = hn::Add(sum, map(i * stride, access));
+    return sum;
   }
   template <class D, typename T>
   HWY_INLINE hn::Vec<D> max(D d, const T* x) const {
@@ -64,38 +64,38 @@ struct Columns {
   }
 };
 
-/// simd::ExpSum in vectors.
+/// simd::LogSumExp in vectors.
 template <class V>
-struct ExpSums {
-  V shift;
-  V sum;
+struct LogSumExps {
+  V row_max;
+  V row_sum;
 };
 
 /// What exponentials are taken relative to: the largest element, 0 where all are -inf.
 template <class D>
-HWY_INLINE hn::Vec<D> shift_for(D d, hn::Vec<D> max) {
-  return hn::IfThenZeroElse(hn::Eq(max, hn::Set(d, simd::minus_infinity<hn::TFromD<D>>)), max);
+HWY_INLINE hn::Vec<D> finite_max(D d, hn::Vec<D> row_max) {
+  return hn::IfThenZeroElse(hn::Eq(row_max, hn::Set(d, simd::minus_infinity<hn::TFromD<D>>)), row_max);
 }
 
 template <class D, typename T>
-HWY_INLINE ExpSums<hn::Vec<D>> exp_sums(D d, Row row, const T* x) {
-  const simd::ExpSum<T> total = simd::exp_sum(x, row.length);
-  return {hn::Set(d, total.shift), hn::Set(d, total.sum)};
+HWY_INLINE LogSumExps<hn::Vec<D>> log_sum_exps(D d, Row row, const T* x) {
+  const simd::LogSumExp<T> lse = simd::log_sum_exp(x, row.length);
+  return {hn::Set(d, lse.row_max), hn::Set(d, lse.row_sum)};
 }
 template <class D, class Access, typename T>
-HWY_INLINE ExpSums<hn::Vec<D>> exp_sums(D d, const Columns<Access>& columns, const T* x) {
-  const auto shift = shift_for(d, columns.max(d, x));
-  const auto sum = columns.sum(d, [&](std::int64_t i, auto access) HWY_ATTR {
-    return simd::exp_of_nonpositive(d, hn::Sub(access.load(d, x + i, simd::minus_infinity<T>), shift));
+HWY_INLINE LogSumExps<hn::Vec<D>> log_sum_exps(D d, const Columns<Access>& columns, const T* x) {
+  const auto row_max = finite_max(d, columns.max(d, x));
+  const auto row_sum = columns.sum(d, [&](std::int64_t i, auto access) HWY_ATTR {
+    return simd::exp_of_nonpositive(d, hn::Sub(access.load(d, x + i, simd::minus_infinity<T>), row_max));
   });
-  return {shift, sum};
+  return {row_max, row_sum};
 }
 
-/// 1 / sum, and 0 where all elements are -inf: there the sum is 0.
+/// 1 / row_sum, and 0 where all elements are -inf: there the sum is 0.
 template <class D>
-HWY_INLINE hn::Vec<D> reciprocal_of_sum(D d, hn::Vec<D> sum) {
-  const auto masked = hn::Eq(sum, hn::Zero(d));
-  return hn::IfThenZeroElse(masked, hn::Div(hn::Set(d, hn::TFromD<D>{1}), sum));
+HWY_INLINE hn::Vec<D> reciprocal_of_sum(D d, hn::Vec<D> row_sum) {
+  const auto masked = hn::Eq(row_sum, hn::Zero(d));
+  return hn::IfThenZeroElse(masked, hn::Div(hn::Set(d, hn::TFromD<D>{1}), row_sum));
 }
 
 struct Softmax {
@@ -107,21 +107,21 @@ struct Softmax {
     const hn::ScalableTag<T> d;
     const T* x = inputs[0];
     if (layout.length > cached_length) {
-      const auto total = exp_sums(d, layout, x);
-      const auto scale = reciprocal_of_sum(d, total.sum);
+      const auto lse = log_sum_exps(d, layout, x);
+      const auto scale = reciprocal_of_sum(d, lse.row_sum);
       layout.for_each(d, [&](std::int64_t i, auto access) HWY_ATTR {
-        const auto e = simd::exp_of_nonpositive(d, hn::Sub(access.load(d, x + i, T{0}), total.shift));
+        const auto e = simd::exp_of_nonpositive(d, hn::Sub(access.load(d, x + i, T{0}), lse.row_max));
         access.store(hn::Mul(e, scale), d, y + i);
       });
       return;
     }
-    const auto shift = shift_for(d, layout.max(d, x));
-    const auto sum = layout.sum(d, [&](std::int64_t i, auto access) HWY_ATTR {
-      const auto e = simd::exp_of_nonpositive(d, hn::Sub(access.load(d, x + i, simd::minus_infinity<T>), shift));
+    const auto row_max = finite_max(d, layout.max(d, x));
+    const auto row_sum = layout.sum(d, [&](std::int64_t i, auto access) HWY_ATTR {
+      const auto e = simd::exp_of_nonpositive(d, hn::Sub(access.load(d, x + i, simd::minus_infinity<T>), row_max));
       access.store(e, d, y + i);
       return e;
     });
-    const auto scale = reciprocal_of_sum(d, sum);
+    const auto scale = reciprocal_of_sum(d, row_sum);
     layout.for_each(d, [&](std::int64_t i, auto access)
                            HWY_ATTR { access.store(hn::Mul(access.load(d, y + i, T{0}), scale), d, y + i); });
   }
@@ -147,12 +147,12 @@ struct LogSoftmax {
   static void run(const Layout& layout, std::array<const T*, 1> inputs, T* y) {
     const hn::ScalableTag<T> d;
     const T* x = inputs[0];
-    const auto total = exp_sums(d, layout, x);
-    const auto masked = hn::Eq(total.sum, hn::Zero(d));
-    const auto lse = simd::log(d, total.sum);
+    const auto lse = log_sum_exps(d, layout, x);
+    const auto masked = hn::Eq(lse.row_sum, hn::Zero(d));
+    const auto log_row_sum = simd::log(d, lse.row_sum);
     layout.for_each(d, [&](std::int64_t i, auto access) HWY_ATTR {
       // In two steps: of a large maximum plus a small logarithm, little of the logarithm would be left.
-      const auto value = hn::Sub(hn::Sub(access.load(d, x + i, T{0}), total.shift), lse);
+      const auto value = hn::Sub(hn::Sub(access.load(d, x + i, T{0}), lse.row_max), log_row_sum);
       access.store(hn::IfThenElse(masked, hn::Set(d, simd::minus_infinity<T>), value), d, y + i);
     });
   }
@@ -164,11 +164,11 @@ struct LogSoftmaxBackward {
     const hn::ScalableTag<T> d;
     const auto [y, dy] = inputs;
     const auto masked = hn::Eq(layout.max(d, y), hn::Set(d, simd::minus_infinity<T>));
-    const auto total =
+    const auto sum =
         layout.sum(d, [&, dy = dy](std::int64_t i, auto access) HWY_ATTR { return access.load(d, dy + i, T{0}); });
     layout.for_each(d, [&, y = y, dy = dy](std::int64_t i, auto access) HWY_ATTR {
       const auto p = simd::exp_of_nonpositive(d, access.load(d, y + i, T{0}));
-      const auto value = hn::NegMulAdd(p, total, access.load(d, dy + i, T{0}));
+      const auto value = hn::NegMulAdd(p, sum, access.load(d, dy + i, T{0}));
       access.store(hn::IfThenZeroElse(masked, value), d, dx + i);
     });
   }

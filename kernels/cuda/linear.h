@@ -18,9 +18,9 @@ void column_sums(Cuda gpu, Rows<const T> x, T* sums) {
 }
 
 template <typename T>
-void linear_backward(Cuda gpu, Activation activation, Rows<const T> kept, Rows<const T> dy, Rows<T> dz, T* sums) {
+void linear_backward(Cuda gpu, Activation activation, Rows<const T> saved, Rows<const T> dy, Rows<T> dz, T* sums) {
   const UnaryFunction function = activation == Activation::relu ? UnaryFunction::relu : UnaryFunction::gelu;
-  unary_backward(gpu, function, {}, kept.data, dy.data, dz.data, dy.elements());
+  unary_backward(gpu, function, {}, saved.data, dy.data, dz.data, dy.elements());
   if (sums != nullptr) column_sums(gpu, dz.count, dz.width, static_cast<const T*>(dz.data), sums);
 }
 

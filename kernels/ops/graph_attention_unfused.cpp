@@ -24,14 +24,14 @@ Tensor columns_of_edges(const Tensor& tensor, const HeadGroup& group) {
 }
 
 /// Dropout's factors, [edges, heads], like a tensor that has their type and device.
-Tensor kept_weights(const AttentionDropout& dropout, const HeadGroup& group, const Tensor& like) {
+Tensor dropout_factors(const AttentionDropout& dropout, const HeadGroup& group, const Tensor& like) {
   AttentionDropout of_group = dropout;
   of_group.first_head = static_cast<std::int32_t>(group.first_head);
   const CscView edges = group.graph.csc();
-  Tensor kept = Tensor::empty({edges.num_edges(), group.heads}, like.dtype());
+  Tensor result = Tensor::empty({edges.num_edges(), group.heads}, like.dtype());
   visit_floating("graph_attention", like.dtype(), [&](auto type) {
     using T = typename decltype(type)::type;
-    T* factors = kept.data<T>();
+    T* factors = result.data<T>();
     for (std::int32_t row = 0; row < edges.num_rows(); ++row) {
       std::uint32_t ordinal = 0;
       const auto begin = edges.offsets[static_cast<std::size_t>(row)],
@@ -46,7 +46,7 @@ Tensor kept_weights(const AttentionDropout& dropout, const HeadGroup& group, con
       }
     }
   });
-  return kept.to(like.device());
+  return result.to(like.device());
 }
 
 /// The part of a tensor [rows, heads, ...] that belongs to a group.
@@ -83,7 +83,7 @@ Tensor attend_group(const AttentionCall& call, const AttentionTensors& tensors, 
   const Graph& graph = group.graph;
   const Tensor types = simt::device_edge_types(graph, tensors.q.device());
   Tensor weights = group_weights(call, tensors, group, types);
-  if (call.dropout.active()) weights = weights * kept_weights(call.dropout, group, tensors.q);
+  if (call.dropout.active()) weights = weights * dropout_factors(call.dropout, group, tensors.q);
   weights = weights.reshape({graph.num_edges(), group.heads, 1});
   Tensor out = gspmm(graph, BinaryOp::mul, ReduceOp::sum, heads_of(call, group, tensors.v), weights);
   if (tensors.relation_values.defined()) {

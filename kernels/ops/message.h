@@ -29,7 +29,7 @@ struct Message {
 /// ShapeError, TypeError or DeviceError naming the operand, its shape and what the graph has.
 Message checked_message(std::string_view where, const Graph& graph, BinaryOp op, Side lhs, Side rhs);
 
-/// The gradient of a message, or for max and min that of the result and the edges that won it.
+/// The gradient of a message, or for max and min that of the result and the arg indices.
 struct MessageGradient {
   Side values;
   Tensor arg_indices = {};

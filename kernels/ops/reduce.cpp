@@ -84,15 +84,16 @@ void require_elements(const char* where, const Tensor& x, const ReducePlan& plan
 simt::ReduceExtents extents_of(const ReduceShape& shape) { return {shape.outer, shape.reduced, shape.inner}; }
 
 template <typename T>
-void reduce(Cuda gpu, Reduction reduction, const ReduceShape& shape, const T* x, T* result) {
+void reduce(Cuda gpu, AxisReduction reduction, const ReduceShape& shape, const T* x, T* result) {
   constexpr std::array functions{BinaryFunction::add, BinaryFunction::mul, BinaryFunction::maximum,
                                  BinaryFunction::minimum};
   reduce(gpu, functions[static_cast<std::size_t>(reduction)], extents_of(shape), x, result);
 }
 
 template <typename T>
-void arg_reduce(Cuda gpu, Reduction extreme, const ReduceShape& shape, const T* x, T* values, std::int64_t* positions) {
-  arg_reduce(gpu, simt::ArgReduce<T>{extreme == Reduction::max, extents_of(shape), x, values, positions});
+void arg_reduce(Cuda gpu, AxisReduction extreme, const ReduceShape& shape, const T* x, T* values,
+                std::int64_t* positions) {
+  arg_reduce(gpu, simt::ArgReduce<T>{extreme == AxisReduction::max, extents_of(shape), x, values, positions});
 }
 
 template <typename T>
@@ -110,7 +111,7 @@ void prod_backward(Cuda gpu, const ReduceShape& shape, const T* x, const T* dy, 
 }
 
 /// All steps of a reduction; not recorded.
-Tensor reduce_values(const char* where, Reduction reduction, const Tensor& x, const ReducePlan& plan) {
+Tensor reduce_values(const char* where, AxisReduction reduction, const Tensor& x, const ReducePlan& plan) {
   Tensor values = x.detach();
   for (const ReduceShape& step : plan.steps) {
     Tensor next = Tensor::empty({step.results()}, x.dtype(), x.device());
@@ -124,7 +125,7 @@ Tensor reduce_values(const char* where, Reduction reduction, const Tensor& x, co
 }
 
 /// One step of max or min, recorded. y = x[position]:  dx = dy at the position, 0 elsewhere
-Tensor extreme_step(const char* where, Reduction extreme, const Tensor& x, const ReduceShape& step,
+Tensor extreme_step(const char* where, AxisReduction extreme, const Tensor& x, const ReduceShape& step,
                     const Shape& result) {
   Tensor y = Tensor::empty(result, x.dtype(), x.device());
   Tensor positions = Tensor::empty({step.results()}, DType::int64, x.device());
@@ -146,7 +147,8 @@ Tensor extreme_step(const char* where, Reduction extreme, const Tensor& x, const
                           y);
 }
 
-Tensor extreme(const char* where, Reduction which, const Tensor& x, const Axes& axes, const ReduceOptions& options) {
+Tensor extreme(const char* where, AxisReduction which, const Tensor& x, const Axes& axes,
+               const ReduceOptions& options) {
   const ReducePlan plan = plan_reduce(where, x, axes, options);
   require_elements(where, x, plan);
   if (!autograd::should_record({x})) return reduce_values(where, which, x, plan);
@@ -164,7 +166,7 @@ Tensor extreme(const char* where, Reduction which, const Tensor& x, const Axes& 
 Tensor product_step(const Tensor& x, const ReduceShape& step, const Shape& result) {
   Tensor y = Tensor::empty(result, x.dtype(), x.device());
   on_any_device_number("prod", x, [&]<typename T>(auto backend, TypeTag<T>) {
-    reduce(backend, Reduction::prod, step, device_data<T>(x), device_data<T>(y));
+    reduce(backend, AxisReduction::prod, step, device_data<T>(x), device_data<T>(y));
   });
   return autograd::record({.name = "prod",
                            .inputs = {x},
@@ -191,7 +193,7 @@ Tensor sum(const Tensor& x, const Axes& axes, const ReduceOptions& options) {
                            .backward = [kept = plan.kept, from = x.shape()](const BackwardCall& call) -> Gradients {
                              return {broadcast_to(call.gradient().reshape(kept), from)};
                            }},
-                          reduce_values("sum", Reduction::sum, x, plan));
+                          reduce_values("sum", AxisReduction::sum, x, plan));
 }
 
 Tensor mean(const Tensor& x, const Axes& axes, const ReduceOptions& options) {
@@ -213,10 +215,10 @@ Tensor prod(const Tensor& x, const Axes& axes, const ReduceOptions& options) {
 }
 
 Tensor max(const Tensor& x, const Axes& axes, const ReduceOptions& options) {
-  return extreme("max", Reduction::max, x, axes, options);
+  return extreme("max", AxisReduction::max, x, axes, options);
 }
 Tensor min(const Tensor& x, const Axes& axes, const ReduceOptions& options) {
-  return extreme("min", Reduction::min, x, axes, options);
+  return extreme("min", AxisReduction::min, x, axes, options);
 }
 
 Tensor sum(const Tensor& x) { return sum(x, all_axes(x)); }
@@ -236,7 +238,7 @@ Tensor argmax(const Tensor& x, int axis, const ReduceOptions& options) {
   Tensor values = Tensor::empty({step.results()}, x.dtype(), x.device());
   Tensor positions = Tensor::empty(plan.result, DType::int64, x.device());
   on_any_device_number("argmax", x, [&]<typename T>(auto backend, TypeTag<T>) {
-    arg_reduce(backend, Reduction::max, step, device_data<T>(x), device_data<T>(values),
+    arg_reduce(backend, AxisReduction::max, step, device_data<T>(x), device_data<T>(values),
                device_data<std::int64_t>(positions));
   });
   return positions;

@@ -54,7 +54,9 @@ std::int64_t count_of(const Tensor& offsets) { return offsets.elements() - 1; }
 mp::Adjacency segments_of(const Tensor& offsets) {
   return {.offsets = offsets.data<std::int64_t>(), .rows = count_of(offsets)};
 }
-mp::TraversalPlan plan_of(const Tensor& offsets) { return mp::make_plan(offsets.span<std::int64_t>()); }
+mp::TraversalPlan traversal_plan_of(const Tensor& offsets) {
+  return mp::make_traversal_plan(offsets.span<std::int64_t>());
+}
 
 /// Segments as the rows of a graph on a GPU. They are shared out among warps on the host, which waits for the offsets.
 simt::DeviceRows device_segments(const Tensor& offsets) {
@@ -65,7 +67,7 @@ simt::DeviceRows device_segments(const Tensor& offsets) {
 template <typename T>
 void reduce_segments(Cpu cpu, const Tensor& offsets, const MessageArguments<T>& message, ReduceOp reduce,
                      const mp::RowResults<T>& results) {
-  const mp::TraversalPlan plan = plan_of(offsets);
+  const mp::TraversalPlan plan = traversal_plan_of(offsets);
   gspmm(cpu,
         GspmmArguments<T>{
             .edges = segments_of(offsets), .plan = plan, .message = message, .reduce = reduce, .results = results});
@@ -81,7 +83,7 @@ void reduce_segments(Cuda gpu, const Tensor& offsets, const MessageArguments<T>&
 /// What flows back into the values of a product.
 template <typename T>
 void prod_backward(Cpu cpu, const Tensor& offsets, Rows<const T> values, Rows<const T> gradient, Rows<T> result) {
-  prod_backward(cpu, segments_of(offsets), plan_of(offsets), values, gradient, result);
+  prod_backward(cpu, segments_of(offsets), traversal_plan_of(offsets), values, gradient, result);
 }
 template <typename T>
 void prod_backward(Cuda gpu, const Tensor& offsets, Rows<const T> values, Rows<const T> gradient, Rows<T> result) {
@@ -125,7 +127,7 @@ Tensor reduce_gradient(ReduceOp reduce, std::int64_t num_rows, const Tensor& gra
 
 template <typename T>
 void normalize(Cpu cpu, const Tensor& offsets, Rows<const T> values, Rows<T> weights) {
-  edge_softmax(cpu, segments_of(offsets), plan_of(offsets), values, weights);
+  edge_softmax(cpu, segments_of(offsets), traversal_plan_of(offsets), values, weights);
 }
 template <typename T>
 void normalize(Cuda gpu, const Tensor& offsets, Rows<const T> values, Rows<T> weights) {
@@ -136,7 +138,7 @@ void normalize(Cuda gpu, const Tensor& offsets, Rows<const T> values, Rows<T> we
 
 template <typename T>
 void normalize_backward(Cpu cpu, const Tensor& offsets, Rows<const T> weights, Rows<const T> gradient, Rows<T> result) {
-  edge_softmax_backward(cpu, segments_of(offsets), plan_of(offsets), weights, gradient, result);
+  edge_softmax_backward(cpu, segments_of(offsets), traversal_plan_of(offsets), weights, gradient, result);
 }
 template <typename T>
 void normalize_backward(Cuda gpu, const Tensor& offsets, Rows<const T> weights, Rows<const T> gradient,

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "bough/detail/mp/adjacency.h"
+#include "bough/detail/mp/split_rows.h"
 #include "bough/graph/graph.h"
 
 namespace bough::mp {
@@ -23,7 +24,7 @@ namespace bough::mp {
 struct SharedRows {
   static constexpr std::int64_t group_rows = 64;
   /// Longer lists are split, as rows are elsewhere.
-  static constexpr std::int64_t longest_list = 1024;
+  static constexpr std::int64_t longest_list = split_rows::reduction_edges;
 
   std::int64_t sources = 0;
   std::int64_t rows = 0;

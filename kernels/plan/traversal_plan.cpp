@@ -25,7 +25,7 @@ std::int64_t TraversalPlan::bytes() const {
                                    split_row_of.size() * sizeof(split_row_of[0]));
 }
 
-TraversalPlan make_plan(std::span<const std::int64_t> offsets) {
+TraversalPlan make_traversal_plan(std::span<const std::int64_t> offsets) {
   TraversalPlan plan;
   plan.rows = static_cast<std::int64_t>(offsets.size()) - 1;
   plan.edges = offsets.back() - offsets.front();
@@ -55,7 +55,8 @@ std::shared_ptr<const TraversalPlan> traversal_plan(const Graph& graph, Directio
   const bool by_destination = direction == Direction::by_destination;
   return graph.cached<TraversalPlan>(
       [&] {
-        return make_plan(by_destination ? graph.csc(EdgeIds::implied).offsets : graph.csr(EdgeIds::implied).offsets);
+        return make_traversal_plan(by_destination ? graph.csc(EdgeIds::implied).offsets
+                                                  : graph.csr(EdgeIds::implied).offsets);
       },
       by_destination ? 0 : 1);
 }

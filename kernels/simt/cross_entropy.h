@@ -15,7 +15,7 @@ struct ClassTargetView {
   double smoothing = 0;
 };
 
-/// loss = log_row_sum - sum(q * (x - max)), everything relative to the largest score: a warp for each row.
+/// loss = log_row_sum - sum(q * (x - row_max)), everything relative to the largest score: a warp for each row.
 template <typename T>
 struct CrossEntropy {
   static constexpr int block_size = 128;

@@ -16,7 +16,7 @@ template <typename T>
 struct MessageView {
   BinaryOp op = BinaryOp::copy_lhs;  ///< never copy_rhs
   MessageOperand<T> lhs, rhs;
-  const std::int32_t* arg_indices = nullptr;  ///< laid out as lhs; if given, lhs counts only for the edge that won
+  const std::int32_t* arg_indices = nullptr;  ///< laid out as lhs; if given, lhs counts only for the selected edge
   MessageFeatures features;
 
   BOUGH_DEVICE bool reads(mp::End end) const {

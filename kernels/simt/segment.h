@@ -16,7 +16,7 @@ struct SegmentReduceBackward {
   const std::int64_t* offsets = nullptr;
   std::int64_t segments = 0, rows = 0, width = 1;
   const T* gradient = nullptr;
-  const std::int32_t* arg_indices = nullptr;  ///< if given, only the row that won a feature gets it
+  const std::int32_t* arg_indices = nullptr;  ///< if given, only the row that a feature was selected from gets it
   bool mean = false;                          ///< divided by the number of rows
   T* values = nullptr;
 

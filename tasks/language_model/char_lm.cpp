@@ -142,7 +142,7 @@ tasks::RunFacts CharLmRun::facts() const {
                                   forward_operations(model_, *graphs_) / (3 * static_cast<double>(parts));
   const std::int64_t predicting = model_options_.layers() - auxiliary_losses({}).first_layer(1);
   const double floats =
-      std::max(kept_floats(model_, *graphs_, predicting), evaluation_floats(model_, *evaluation_graphs_));
+      std::max(saved_floats(model_, *graphs_, predicting), evaluation_floats(model_, *evaluation_graphs_));
   return {.attention_degree = graph.attention_degree(),
           .num_nodes = graph.num_nodes(),
           .num_edges = graph.num_edges(),

@@ -36,7 +36,7 @@ bool is_checkpointed(const CharacterModel& model, TextGraphs& graphs) {
 
 /// Vectors of width dim at a node, as they were measured.
 struct CellVectors {
-  double kept;       ///< for backward
+  double saved;      ///< for backward
   double projected;  ///< what the input is projected to before the levels run
 };
 
@@ -78,12 +78,12 @@ double training_operations(const CharacterModel& model, TextGraphs& graphs) {
   return (is_checkpointed(model, graphs) ? 4 : 3) * forward_operations(model, graphs);
 }
 
-double kept_floats(const CharacterModel& model, TextGraphs& graphs, std::int64_t predicting) {
+double saved_floats(const CharacterModel& model, TextGraphs& graphs, std::int64_t predicting) {
   const Sizes n(model, graphs);
   // Scores of each layer that predicts, with their gradient.
   const double scores = 2 * static_cast<double>(predicting) * n.tokens * n.vocabulary;
   if (const auto& cells = model.options().recurrent) {
-    return n.tokens * n.dim * (n.layers * cell_vectors(*cells).kept + layer_vectors(*cells)) + scores;
+    return n.tokens * n.dim * (n.layers * cell_vectors(*cells).saved + layer_vectors(*cells)) + scores;
   }
   // About eight vectors of a node's width and the hidden layer twice, or few of these.
   const bool few = policy_of(model, graphs) == nn::ActivationPolicy::recompute_cheap;

@@ -10,9 +10,9 @@ namespace bough {
 double forward_operations(const CharacterModel& model, TextGraphs& graphs);
 /// Of a training step, with what backward computes again.
 double training_operations(const CharacterModel& model, TextGraphs& graphs);
-/// Floats that a forward pass keeps for backward; the last `predicting` layers predict.
-double kept_floats(const CharacterModel& model, TextGraphs& graphs, std::int64_t predicting);
-/// Floats at the peak of an evaluation, which keeps nothing.
+/// Floats that a forward pass saves for backward; the last `predicting` layers predict.
+double saved_floats(const CharacterModel& model, TextGraphs& graphs, std::int64_t predicting);
+/// Floats at the peak of an evaluation, which saves nothing.
 double evaluation_floats(const CharacterModel& model, TextGraphs& graphs);
 
 }  // namespace bough

@@ -67,8 +67,8 @@ class ClassificationRun : public TrainingRun {
 
   ClassifierSize model_size() const;
   double operations_per_step() const;
-  /// Of one part of a step.
-  double numbers_kept() const;
+  /// For backward, by one part of a step.
+  double saved_numbers() const;
   /// On average.
   double tokens_per_step() const { return words_of(*data_.train) / static_cast<double>(order_.batches_per_epoch()); }
   /// Nodes of graphs for each token.
@@ -153,7 +153,7 @@ double ClassificationRun::operations_per_step() const {
               2 * tokens_per_step() * static_cast<double>(model_options_.embedding_dim * layer.dim));
 }
 
-double ClassificationRun::numbers_kept() const {
+double ClassificationRun::saved_numbers() const {
   const double nodes = tokens_per_step() * nodes_per_token() / static_cast<double>(parts_);
   // Gates and states of each node.
   if (model_options_.recurrent) {
@@ -175,7 +175,7 @@ RunFacts ClassificationRun::facts() const {
           .operations_per_step = operations_per_step(),
           .validation_steps = evaluation_steps(*data_.valid),
           .test_steps = static_cast<double>(1 + shifts_) * evaluation_steps(*data_.test),
-          .memory_bytes = static_cast<std::int64_t>(4 * numbers_kept()) + 16 * parameters};
+          .memory_bytes = static_cast<std::int64_t>(4 * saved_numbers()) + 16 * parameters};
 }
 
 LabelledBatch ClassificationRun::training_batch(const BatchKey& key) const {

@@ -38,7 +38,7 @@ TEST_F(ThreadCount, EveryElementIsVisitedOnceForAnyCountAndChunk) {
   }
 }
 
-TEST_F(ThreadCount, ASinglePieceRunsOnTheCallingThread) {
+TEST_F(ThreadCount, ASingleChunkRunsOnTheCallingThread) {
   set_num_threads(2);
   std::thread::id runner;
   parallel_chunks(10, 10, [&](std::int64_t, std::int64_t) { runner = std::this_thread::get_id(); });
@@ -79,7 +79,7 @@ TEST_F(ThreadCount, LoopsNest) {
   EXPECT_EQ(total, 64);
 }
 
-TEST_F(ThreadCount, AThreadThatWaitsForALoopTakesUpNoPieceOfAnother) {
+TEST_F(ThreadCount, AThreadThatWaitsForALoopTakesUpNoChunkOfAnother) {
   set_num_threads(4);
   std::atomic<int> taken_up{0};
   for (int round = 0; round < 20; ++round) {

@@ -99,9 +99,9 @@ class Training {
   static constexpr double limit = 2.9;
 
   std::vector<Tensor> loss_and_gradients() {
-    const Tensor loss =
-        cross_entropy(model_.embedding.project(model_.transformer.forward(rounds_, model_.embedding.forward(inputs_))),
-                      targets_, {.ignore_index = 0});
+    const Tensor loss = cross_entropy(
+        model_.embedding.project(model_.transformer.forward(schedule_, model_.embedding.forward(inputs_))), targets_,
+        {.ignore_index = 0});
     loss.backward();
     return {loss};
   }
@@ -109,7 +109,7 @@ class Training {
   Execution execution_;
   Device device_ = Device::cuda();
   AttentionGraph graph_ = generators().make("bpt", {{"k", 1}})->build({.length = length, .causal = true});
-  nn::LayerSchedule rounds_ = nn::make_layer_schedule(graph_, {.layers = layers}).to(device_);
+  nn::LayerSchedule schedule_ = nn::make_layer_schedule(graph_, {.layers = layers}).to(device_);
   Model model_{graph_};
   nn::AdamW optimizer_{(model_.to(device_), model_.named_parameters()), {.weight_decay = 0.1, .clip_norm = limit}};
   nn::Schedule rate_ = nn::warmup_cosine({.rate = 0.01, .warmup = 3, .steps = 8});

@@ -248,7 +248,7 @@ std::int64_t conflicts_of_read(const simt::AttentionTilePlan& plan, const simt::
   std::set<std::uint32_t> places;
   for (int column = 0; column < step.num_columns; ++column) {
     const auto word = static_cast<std::size_t>(4 * step.column_begin + quad * step.num_columns + column);
-    const std::uint32_t place = plan.relation_places[word] >> 8 * row & 0xFFu;
+    const simt::RelationPlaces place = simt::place_of_lane(plan.relation_places[word], row);
     if (place < simt::step_relations) places.insert(place);
   }
   std::map<std::uint32_t, std::int64_t> passes;

@@ -68,7 +68,7 @@ TEST(EmulatedGspmm, TakesEveryMessageShapeAndTarget) {
   }
 }
 
-TEST(EmulatedGspmm, FindsTheFirstOfEqualWinners) {
+TEST(EmulatedGspmm, SelectsTheFirstOfEqualMessages) {
   const Graph graph = zoo::split_row(100);
   for (const ReduceOp reduce : {ReduceOp::max, ReduceOp::min}) {
     Tensor values = test::random_indices({graph.num_edges(), 3}, 0, 4, DType::int64, 5);

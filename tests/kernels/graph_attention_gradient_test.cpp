@@ -186,7 +186,7 @@ TEST(GraphAttentionGradient, OfAnEdgeOfWeightZeroIsThatOfItsWeightOnly) {
   EXPECT_NEAR(gradients_of(c)[3].to_vector<double>()[1], slope, 1e-4);
 }
 
-TEST(GraphAttentionGradient, OfHeadGroupsIsThatOfTheComposedOperations) {
+TEST(GraphAttentionGradient, OfHeadGroupsIsThatOfTheUnfusedOperations) {
   const std::vector<Graph> graphs{with_types(zoo::random_graph(30, 200, 1), 3),
                                   with_types(zoo::causal_window(30, 9), 3)};
   AttentionCase c = attention_case(graphs[0], DType::float64, {4, 6, 5},

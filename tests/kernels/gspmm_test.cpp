@@ -271,7 +271,7 @@ TEST(Gspmm, TheGradientOfAnExtremeReachesItsOriginInADenseGraph) {
   }
 }
 
-TEST_P(Gspmm, RowsOfMinusInfinityHaveAWinnerToo) {
+TEST_P(Gspmm, RowsOfMinusInfinityHaveAnArgIndexToo) {
   const Graph graph = Graph::from_edges({0, 1}, {1, 1}, {.num_nodes = 2});
   Tensor values = here(full({2, 1}, -INFINITY)).set_requires_grad(true);
   const Tensor result = gspmm(graph, BinaryOp::copy_lhs, ReduceOp::max, values);
@@ -280,7 +280,7 @@ TEST_P(Gspmm, RowsOfMinusInfinityHaveAWinnerToo) {
   expect_close(values.grad(), {1, 0});
 }
 
-TEST_P(Gspmm, ANaNMessageWinsMaximumAndMinimum) {
+TEST_P(Gspmm, ANaNMessageIsMaximumAndMinimum) {
   const Graph graph = Graph::from_edges({0, 1, 2}, {0, 0, 0}, {.num_nodes = 3});
   const Tensor values = here(Tensor::from_vector<float>({1, NAN, 3}, {3, 1}));
   EXPECT_TRUE(std::isnan(gspmm(graph, BinaryOp::copy_lhs, ReduceOp::max, values).to_vector<float>()[0]));

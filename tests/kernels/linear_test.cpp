@@ -101,16 +101,16 @@ TEST_P(Linear, GivesZeroGradientsWithoutRows) {
 TEST(Linear, KeepsOneMoreTensorForGeluOnlyIfBackwardCanCome) {
   const Tensor x = random_tensor({256, 256});
   Tensor weight = random_tensor({256, 256}, DType::float32, 2).set_requires_grad(true);
-  const auto kept_bytes = [&](Activation activation) {
+  const auto saved_bytes = [&](Activation activation) {
     const std::int64_t before = memory_statistics().bytes_now;
     const Tensor y = linear(x, weight, {}, activation);
     return memory_statistics().bytes_now - before;
   };
-  const std::int64_t one = kept_bytes(Activation::none);
-  EXPECT_EQ(kept_bytes(Activation::relu), one);
-  EXPECT_EQ(kept_bytes(Activation::gelu), 2 * one);
+  const std::int64_t one = saved_bytes(Activation::none);
+  EXPECT_EQ(saved_bytes(Activation::relu), one);
+  EXPECT_EQ(saved_bytes(Activation::gelu), 2 * one);
   const NoGrad scope;
-  EXPECT_EQ(kept_bytes(Activation::gelu), one);
+  EXPECT_EQ(saved_bytes(Activation::gelu), one);
 }
 
 TEST(Linear, NamesTheShapesThatDoNotFit) {

@@ -64,7 +64,7 @@ TEST_P(Matmul, MatchesThePlainLoopForEveryTransposeSizeAndInstructionSet) {
   });
 }
 
-TEST(Matmul, MatchesThePlainLoopOnAProductThatSplitsIntoManyPieces) {
+TEST(Matmul, MatchesThePlainLoopOnAProductThatSplitsIntoManyBlocks) {
   for (const bool transpose : {false, true}) check_product({260, 600, 450}, DType::float32, transpose, !transpose);
 }
 

@@ -122,7 +122,7 @@ TEST_P(ReductionOperation, MatchesPlainLoopsOverAnyAxes) {
   }
 }
 
-TEST_P(ReductionOperation, MatchesPlainLoopsOnSizesThatAreCutIntoPieces) {
+TEST_P(ReductionOperation, MatchesPlainLoopsOnSizesThatAreSplit) {
   for (const auto& [shape, axes] :
        {ReducedAxes{{140001}, {0}}, ReducedAxes{{70000, 3}, {0}}, ReducedAxes{{1100, 130}, {0}},
         ReducedAxes{{2, 70001}, {1}}, ReducedAxes{{3, 300, 2100}, {1}}, ReducedAxes{{9000}, {0}},

@@ -136,7 +136,7 @@ TEST(GraphSelfAttention, ALargerRelationTableServesShorterSequences) {
   EXPECT_THROW(attention.forward(longer, zeros({longer.num_nodes(), 8})), ShapeError);
 }
 
-TEST(GraphTransformer, WithoutATapeGoesPieceByPieceToTheSameResultInLessMemory) {
+TEST(GraphTransformer, WithoutATapeGoesBlockByBlockOfHeadsToTheSameResultInLessMemory) {
   for (const bool pre_norm : {false, true}) {
     manual_seed(6);
     const AttentionGraph graph = bpt(3000, true);
@@ -154,7 +154,7 @@ TEST(GraphTransformer, WithoutATapeGoesPieceByPieceToTheSameResultInLessMemory) 
     model.forward(schedule, tokens);  // plans and packed buffers are there now
     const std::int64_t peak = test::peak_bytes([&] { test::expect_close(model.forward(schedule, tokens), whole); });
     const std::int64_t nodes = graph.graph.num_nodes() * 256 * static_cast<std::int64_t>(sizeof(float));
-    // What is read, all heads joined and in parts, a part's queries, keys and values; scratch of the kernels.
+    // What is read, all heads joined and in blocks, a block's queries, keys and values; scratch of the kernels.
     EXPECT_LT(peak, 6 * nodes);
   }
 }

@@ -59,7 +59,7 @@ TEST(WorkerProtocol, AResultIsTheEntryOfTheResultsWhateverBytesAnErrorHolds) {
   EXPECT_EQ(std::get<RunResult>(*message).status, RunStatus::failed);
 }
 
-TEST(WorkerProtocol, WhatALibraryPrintsIsNoMessageAndAMessageWithAPieceMissingIsAnError) {
+TEST(WorkerProtocol, WhatALibraryPrintsIsNoMessageAndAMessageWithAFieldMissingIsAnError) {
   EXPECT_FALSE(message_in("hello").has_value());
   EXPECT_FALSE(message_in("{\"level\": \"info\"}").has_value());
   EXPECT_THROW(message_in(R"({"progress": {"step": 1}})"), IoError);

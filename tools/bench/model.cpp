@@ -29,13 +29,13 @@ BatchModel::BatchModel(const nlohmann::json& pattern, const ModelShape& shape)
                         .feed_forward = shape.feed_forward,
                         .num_relations = graph_.num_relations()},
               .activations = shape.activations}),
-      rounds_(nn::make_layer_schedule(graph_, {.layers = shape.layers})),
+      schedule_(nn::make_layer_schedule(graph_, {.layers = shape.layers})),
       inputs_(randn({graph_.num_tokens(), shape.dim})),
       gradient_(inputs_) {}
 
 void BatchModel::infer() const {
   const NoGrad no_grad;
-  model_.forward(rounds_, inputs_);
+  model_.forward(schedule_, inputs_);
 }
 
 void BatchModel::infer_unpruned() const {
@@ -43,7 +43,7 @@ void BatchModel::infer_unpruned() const {
   model_.forward(graph_.graph, all_inputs());
 }
 
-void BatchModel::train() { backward_from(model_.forward(rounds_, inputs_)); }
+void BatchModel::train() { backward_from(model_.forward(schedule_, inputs_)); }
 
 void BatchModel::train_unpruned() {
   backward_from(gather_rows(model_.forward(graph_.graph, all_inputs()), nn::index_tensor(IdArray(graph_.tokens))));
@@ -64,9 +64,9 @@ std::int64_t BatchModel::peak_bytes(FunctionRef<void()> call) const {
   std::int64_t bytes = memory_statistics().bytes_peak;
   // Layers share graphs: each is counted once.
   std::vector<Graph> counted;
-  for (const auto& layer : rounds_.layers) {
-    for (const nn::LayerStep& round : layer) {
-      for (const Graph& graph : round.graphs) {
+  for (const auto& layer : schedule_.layers) {
+    for (const nn::LayerStep& step : layer) {
+      for (const Graph& graph : step.graphs) {
         if (std::ranges::any_of(counted, [&](const Graph& other) { return other.same_as(graph); })) continue;
         counted.push_back(graph);
         bytes += graph.memory_bytes() + attention_plan_summary(graph, true).bytes;

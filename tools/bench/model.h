@@ -41,7 +41,7 @@ class BatchModel {
 
   AttentionGraph graph_;
   nn::GraphTransformer model_;
-  nn::LayerSchedule rounds_;
+  nn::LayerSchedule schedule_;
   Tensor inputs_, gradient_;
 };
 

@@ -6,7 +6,7 @@
 
 namespace bough {
 
-/// How many layers it takes until a token has heard of another.
+/// How many layers it takes until a token has reached another.
 struct TokenDistances {
   std::int64_t longest = 0;       ///< the longest of the shortest paths that were looked at
   bool all_connected = true;      ///< false if there was no path to some token; in a causal graph, to some later token

@@ -144,8 +144,8 @@ struct Assign {
   }
 };
 
-/// The gradient of a maximum or minimum: passes `gradient` on for the edge that won, zero for the others, and then
-/// applies F to it and the values of further operands.
+/// The gradient of a maximum or minimum: passes `gradient` on for the edge that was selected, zero for the others, and
+/// then applies F to it and the values of further operands.
 template <typename F>
 struct FromArgIndex {
   static constexpr bool takes_edge_id = true;  ///< it is told the number of the edge

@@ -17,7 +17,7 @@ struct GspmmOptions {
 /// Messages as in gsddmm, reduced over the in-edges of each destination without ever being stored.
 ///
 /// -> [num_dst, C...], where C is the shape of a message. A destination without in-edges gets empty_value, whatever the
-/// reduction. max and min: a NaN message wins. A sum of n messages is added up in runs of 1024, then over the
+/// reduction. max and min: a NaN message is selected. A sum of n messages is added up in runs of 1024, then over the
 /// runs, so its rounding error stays below (1024 + n / 1024) epsilon times the sum of absolute values.
 /// Copies of node features with 32 elements or more are added up in another order where rows of the graph overlap (see
 /// shared_work): what several rows have in common first, then each row; the bound is the same. That takes room for one

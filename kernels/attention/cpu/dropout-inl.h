@@ -22,11 +22,12 @@ namespace hn = hwy::HWY_NAMESPACE;
 /// Sources 4b .. 4b+3 share a block of random numbers: a draw for one of them is a draw for all.
 constexpr std::uint32_t sources_per_draw = 4;
 
-/// Bit i of result[s] tells whether the edge from source 4 * source_blocks[i] + s to destinations[i] is kept. d is a
-/// tag of 64-bit lanes, whose lower halves hold the counters; last_counters are those of AttentionDropout.
+/// The dropout masks of edges: bit i of result[s] tells whether the edge from source 4 * source_blocks[i] + s to
+/// destinations[i] survives. d is a tag of 64-bit lanes, whose lower halves hold the counters; last_counters are those
+/// of AttentionDropout.
 template <class D, class V = hn::Vec<D>>
-HWY_INLINE std::array<std::uint32_t, sources_per_draw> kept_edges(D d, const AttentionDropout& dropout, V source_blocks,
-                                                                  V destinations, V last_counters) {
+HWY_INLINE std::array<std::uint32_t, sources_per_draw> dropout_masks(D d, const AttentionDropout& dropout,
+                                                                     V source_blocks, V destinations, V last_counters) {
   simd::RandomBlocks<V> numbers{source_blocks, destinations, hn::Set(d, dropout.stream.stream), last_counters};
   simd::philox4x32(d, dropout.stream.seed, numbers);
   const hn::RebindToSigned<D> integers;  // only AVX-512 compares lanes without sign

@@ -231,15 +231,15 @@ void chunk_dropout(D d, const AttentionInputs<T>& in, std::int64_t row, const Ed
   const auto scale = hn::Set(d, static_cast<T>(in.dropout.scale));
   for (std::int64_t h = 0; h < in.heads; ++h) {
     for (std::size_t j = 0; j < count; ++j) last_counters[j] = in.dropout.last_counter(h, chunk.ordinals[j]);
-    std::uint64_t kept = 0;
+    std::uint64_t mask = 0;  // bit j: edge j survives
     for (std::size_t j = 0; j < count; j += hn::Lanes(counters)) {
-      const auto edges = kept_edges(counters, in.dropout, hn::Load(counters, source_blocks + j),
-                                    hn::Load(counters, destinations + j), hn::Load(counters, last_counters + j));
-      for (std::size_t s = 0; s < sources_per_draw; ++s) kept |= (edges[s] << j) & edges_of_place[s];
+      const auto masks = dropout_masks(counters, in.dropout, hn::Load(counters, source_blocks + j),
+                                       hn::Load(counters, destinations + j), hn::Load(counters, last_counters + j));
+      for (std::size_t s = 0; s < sources_per_draw; ++s) mask |= (masks[s] << j) & edges_of_place[s];
     }
-    for (std::size_t j = 0; j < capacity; j += hn::Lanes(d), kept >>= hn::Lanes(d)) {
-      const auto mask = hn::LoadMaskBits(d, reinterpret_cast<const std::uint8_t*>(&kept));
-      hn::StoreU(hn::IfThenElseZero(mask, scale), d, factors + static_cast<std::size_t>(h) * capacity + j);
+    for (std::size_t j = 0; j < capacity; j += hn::Lanes(d), mask >>= hn::Lanes(d)) {
+      const auto lanes = hn::LoadMaskBits(d, reinterpret_cast<const std::uint8_t*>(&mask));
+      hn::StoreU(hn::IfThenElseZero(lanes, scale), d, factors + static_cast<std::size_t>(h) * capacity + j);
     }
   }
 }

@@ -65,17 +65,17 @@ void attend_edges(D d, const AttentionEdges& edges, const AttentionInputs<T>& in
   std::fill(state.row_sum, state.row_sum + in.heads, T{0});
   std::fill(state.sum, state.sum + in.heads * in.value_width, T{0});
   T* scores = room;
-  T* kept = room + in.heads * capacity;
+  T* dropout_factors = room + in.heads * capacity;
   EdgeChunk chunk;
   for (std::int64_t e = begin; e < end; e += capacity) {
     load_chunk(edges, in, edges.view.offsets[static_cast<std::size_t>(row)], e, end, chunk);
     chunk_scores<RowIs::destination>(d, in, {}, row, chunk, scores);
-    if (in.dropout.active()) chunk_dropout<RowIs::destination>(d, in, row, chunk, kept);
+    if (in.dropout.active()) chunk_dropout<RowIs::destination>(d, in, row, chunk, dropout_factors);
     for (std::int64_t h = 0; h < in.heads; ++h) {
       T* p = scores + h * capacity;
       exponentiate_chunk(d, in, h, chunk, p, state);
       if (in.dropout.active()) {
-        for (std::int64_t j = 0; j < chunk.count; ++j) p[j] *= kept[h * capacity + j];
+        for (std::int64_t j = 0; j < chunk.count; ++j) p[j] *= dropout_factors[h * capacity + j];
       }
       T* sum = state.sum + h * in.value_width;
       add_weighted_rows(

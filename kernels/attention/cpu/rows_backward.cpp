@@ -25,16 +25,16 @@ struct ChunkGradients {
         weights(room.data()),
         d_scores(weights + heads * EdgeChunk::capacity),
         d_edge_weights(d_scores + heads * EdgeChunk::capacity),
-        kept(d_edge_weights + heads * EdgeChunk::capacity) {}
+        dropout_factors(d_edge_weights + heads * EdgeChunk::capacity) {}
 
   Scratch<T> room;
   T* weights;  ///< the weights of the sum, dropout included
   T* d_scores;
   T* d_edge_weights;
-  T* kept;  ///< dropout's factors
+  T* dropout_factors;
 };
 
-/// With a = exp(score - lse), p = weight * a, dp = kept * d_out.v:
+/// With a = exp(score - lse), p = weight * a, dp = dropout * d_out.v:
 ///   d_score = p (dp - delta),   d_weight = a (dp - delta),   delta = sum of p dp = d_out.out.
 template <RowIs row_is, class D, typename T = hn::TFromD<D>>
 void chunk_gradients(D d, const AttentionInputs<T>& in, const AttentionGradients<T>& gradients, std::int64_t row,
@@ -44,7 +44,7 @@ void chunk_gradients(D d, const AttentionInputs<T>& in, const AttentionGradients
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   chunk_scores<row_is>(d, in, gradients.d_out, row, chunk, result.weights);
   chunk_value_products<row_is>(d, in, gradients.d_out, row, chunk, result.d_scores);
-  if (in.dropout.active()) chunk_dropout<row_is>(d, in, row, chunk, result.kept);
+  if (in.dropout.active()) chunk_dropout<row_is>(d, in, row, chunk, result.dropout_factors);
   T lse[capacity] = {}, delta[capacity] = {}, factor[capacity] = {};
   for (std::int64_t h = 0; h < in.heads; ++h) {
     for (std::int64_t j = 0; j < chunk.count; ++j) {
@@ -61,13 +61,14 @@ void chunk_gradients(D d, const AttentionInputs<T>& in, const AttentionGradients
         const auto weight = hn::LoadU(d, factor + j);
         p = hn::IfThenZeroElse(hn::Eq(weight, hn::Zero(d)), hn::Mul(a, weight));
       }
-      auto kept = p, dp = hn::LoadU(d, result.d_scores + i);
+      auto share = p, dp = hn::LoadU(d, result.d_scores + i);
       if (in.dropout.active()) {
-        kept = hn::Mul(p, hn::LoadU(d, result.kept + i));
-        dp = hn::Mul(dp, hn::LoadU(d, result.kept + i));
+        const auto factors = hn::LoadU(d, result.dropout_factors + i);
+        share = hn::Mul(p, factors);
+        dp = hn::Mul(dp, factors);
       }
       const auto centred = hn::Sub(dp, hn::LoadU(d, delta + j));
-      hn::StoreU(kept, d, result.weights + i);
+      hn::StoreU(share, d, result.weights + i);
       hn::StoreU(hn::Mul(p, centred), d, result.d_scores + i);
       hn::StoreU(hn::Mul(a, centred), d, result.d_edge_weights + i);
     }

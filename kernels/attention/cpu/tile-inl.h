@@ -116,14 +116,17 @@ HWY_INLINE void add_to_lane_groups(D d, hn::Vec<D> v, T* low, T* high) {
 #endif
 }
 
-/// Transposes 8 vectors of 16 lanes in place, the low lane group and the high one each as a square.
+/// Transposes lane_group_size vectors of tile_lanes lanes in place, the low lane group and the high one each as a
+/// square.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE void transpose_lane_groups(D d, V* v) {
-  transpose_in_blocks<8>(d, v);
-  for (std::size_t i = 0; i < 4; ++i) {
-    const V a = v[i], b = v[i + 4];
+  constexpr std::size_t per_block = 16 / sizeof(hn::TFromD<D>);
+  static_assert(lane_group_size == 2 * per_block, "a lane group is two blocks of 128 bits, which change places");
+  transpose_in_blocks<lane_group_size>(d, v);
+  for (std::size_t i = 0; i < per_block; ++i) {
+    const V a = v[i], b = v[i + per_block];
     v[i] = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(b), a);
-    v[i + 4] = hn::OddEvenBlocks(b, hn::SwapAdjacentBlocks(a));
+    v[i + per_block] = hn::OddEvenBlocks(b, hn::SwapAdjacentBlocks(a));
   }
 }
 

@@ -431,11 +431,11 @@ HWY_INLINE bool add_mixed_relations(D d, const AttentionPlan& plan, const Attent
   return true;
 }
 
-/// kept[c]: the lanes whose edge with column c of the block dropout keeps. Bits of lanes without the edge mean nothing.
-/// Columns mostly come with ascending sources, so that a draw serves up to four of them: forward of a bpt with k = 64
-/// takes 2.5 ms, with a draw for each column 3.3 ms.
-inline void find_kept_lanes(const AttentionPlan& plan, const TilePass& pass, const AttentionPlan::ColumnBlock& block,
-                            const AttentionDropout& dropout, LaneMask* kept) {
+/// masks[c]: the lanes whose edge with column c of the block survives dropout. Bits of lanes without the edge mean
+/// nothing. Columns mostly come with ascending sources, so that a draw serves up to four of them: forward of a bpt with
+/// k = 64 takes 2.5 ms, with a draw for each column 3.3 ms.
+inline void find_dropout_masks(const AttentionPlan& plan, const TilePass& pass, const AttentionPlan::ColumnBlock& block,
+                               const AttentionDropout& dropout, LaneMask* masks) {
   const hn::CappedTag<std::uint64_t, lane_group_size> d;
   HWY_ALIGN std::uint64_t destinations[tile_lanes];
   for (std::size_t lane = 0; lane < tile_lanes; ++lane) {
@@ -444,7 +444,7 @@ inline void find_kept_lanes(const AttentionPlan& plan, const TilePass& pass, con
   const auto last_counter = hn::Set(d, dropout.last_counter(pass.head(), 0));
   const std::int32_t* sources = plan.staged_sources.data() + pass.staged.source_begin;
   const std::uint16_t* rows = plan.column_rows.data() + lane_groups * block.column_begin;
-  std::fill(kept, kept + block.num_columns, LaneMask{0});
+  std::fill(masks, masks + block.num_columns, LaneMask{0});
   for (std::int64_t group = 0; group < lane_groups; ++group) {
     std::uint32_t drawn = ~0u;  // the sources of which drawn_lanes tells; none at first
     std::array<std::uint32_t, sources_per_draw> drawn_lanes = {};
@@ -455,11 +455,12 @@ inline void find_kept_lanes(const AttentionPlan& plan, const TilePass& pass, con
         drawn_lanes = {};
         for (std::size_t i = 0; i < lane_group_size; i += hn::Lanes(d)) {
           const std::size_t lane = static_cast<std::size_t>(group) * lane_group_size + i;
-          const auto lanes = kept_edges(d, dropout, hn::Set(d, drawn), hn::Load(d, destinations + lane), last_counter);
+          const auto lanes =
+              dropout_masks(d, dropout, hn::Set(d, drawn), hn::Load(d, destinations + lane), last_counter);
           for (std::size_t s = 0; s < sources_per_draw; ++s) drawn_lanes[s] |= lanes[s] << lane;
         }
       }
-      kept[c] |= static_cast<LaneMask>(drawn_lanes[source % sources_per_draw]);
+      masks[c] |= static_cast<LaneMask>(drawn_lanes[source % sources_per_draw]);
     }
   }
 }

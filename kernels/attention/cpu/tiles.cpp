@@ -102,13 +102,13 @@ void add_values_of_edges(D d, const AttentionPlan& plan, const AttentionPlan::Co
 template <class D, typename T = hn::TFromD<D>>
 void drop_weights(D d, const AttentionPlan& plan, const TilePass& pass, const AttentionPlan::ColumnBlock& block,
                   const AttentionDropout& dropout, T* weights) {
-  std::array<LaneMask, AttentionPlan::most_block_columns> kept;
-  find_kept_lanes(plan, pass, block, dropout, kept.data());
+  std::array<LaneMask, AttentionPlan::most_block_columns> dropout_masks;
+  find_dropout_masks(plan, pass, block, dropout, dropout_masks.data());
   const auto scale = hn::Set(d, static_cast<T>(dropout.scale));
   for (std::int64_t c = 0; c < block.num_columns; ++c) {
     for (std::int64_t v = 0; v < tile_vectors<T>; ++v) {
       T* weight = weights + c * tile_lanes + v * vector_lanes<T>;
-      const auto mask = mask_of_vector(d, kept[static_cast<std::size_t>(c)], v);
+      const auto mask = mask_of_vector(d, dropout_masks[static_cast<std::size_t>(c)], v);
       hn::StoreU(hn::IfThenElseZero(mask, hn::Mul(scale, hn::LoadU(d, weight))), d, weight);
     }
   }

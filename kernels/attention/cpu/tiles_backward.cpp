@@ -155,7 +155,7 @@ void load_tile(D d, const TileBackward<T>& call, const TilePass& pass, const Til
 }
 
 /// Weights of the column block (dropout included) into inputs.scores and gradients of scores into work.d_scores:
-///   p = exp(score - lse),   d_score = p (kept * d_out.v - delta),   weight = kept * p.
+///   p = exp(score - lse),   d_score = p (dropout * d_out.v - delta),   weight = dropout * p.
 /// False if the delta of a row is not finite: then its query, d_out, or a key or value of one of its edges may be so.
 template <class D, typename T = hn::TFromD<D>>
 HWY_INLINE bool block_gradients(D d, const TileBackward<T>& call, const TilePass& pass,
@@ -172,8 +172,8 @@ HWY_INLINE bool block_gradients(D d, const TileBackward<T>& call, const TilePass
   inputs.multiply_keys(d, block, mixed);
   tile_products(d, work.lanes, {work.value_rows, block.paired_begin, block.paired_end},
                 round_up(columns, column_multiple), work.value_width, false, work.d_scores);
-  std::array<LaneMask, AttentionPlan::most_block_columns> kept_lanes;
-  if (drops) find_kept_lanes(plan, pass, block, in.dropout, kept_lanes.data());
+  std::array<LaneMask, AttentionPlan::most_block_columns> dropout_masks;
+  if (drops) find_dropout_masks(plan, pass, block, in.dropout, dropout_masks.data());
   const auto scale = hn::Set(d, static_cast<T>(in.dropout.scale));
   const bool knows_deltas = needs_results(pass.tile, in);
   auto zeros = hn::Zero(d);  // 0 * x is 0 for every finite x
@@ -199,9 +199,10 @@ HWY_INLINE bool block_gradients(D d, const TileBackward<T>& call, const TilePass
       const auto p = hn::LoadU(d, scores + c * tile_lanes);
       auto dp = hn::LoadU(d, d_scores + c * tile_lanes);
       if (drops) {
-        const auto kept = hn::IfThenElseZero(mask_of_vector(d, kept_lanes[static_cast<std::size_t>(c)], v), scale);
-        hn::StoreU(hn::Mul(p, kept), d, scores + c * tile_lanes);
-        dp = hn::Mul(dp, kept);
+        const LaneMask dropout_mask = dropout_masks[static_cast<std::size_t>(c)];
+        const auto factor = hn::IfThenElseZero(mask_of_vector(d, dropout_mask, v), scale);
+        hn::StoreU(hn::Mul(p, factor), d, scores + c * tile_lanes);
+        dp = hn::Mul(dp, factor);
       }
       // p is 0 where there is no edge, but the row's delta may be infinite or NaN.
       const auto d_score = hn::IfThenElseZero(mask_of_vector(d, masks[c], v), hn::Mul(p, hn::Sub(dp, delta)));

@@ -10,7 +10,8 @@
 #include "bough/graph/graph.h"
 #include "kernels/attention/plan/attention_plan.h"
 
-/// The steps of make_attention_plan, in the order in which it takes them; each is one file beside this one.
+/// The steps of make_attention_plan, which is in attention_plan.cpp, in the order in which it takes them; each is one
+/// file beside this one. Step 2 decides what is a tile.
 namespace bough {
 
 /// An index as the standard library's containers take it, unsigned.

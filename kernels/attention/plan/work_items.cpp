@@ -166,7 +166,7 @@ class WorkItemPlanner {
     }
     for (std::int32_t q = 0; q < quads; ++q) {
       block.quad_begin[as_size(q)] = static_cast<std::int64_t>(plan_.quad_columns.size());
-      const std::uint32_t lanes = 0xFu << (q * quad_lanes);
+      const std::uint32_t lanes = quad_mask << (q * quad_lanes);
       for (std::int32_t c = 0; c < block.num_columns; ++c) {
         if ((plan_.column_masks[as_size(block.column_begin + c)] & lanes) != 0)
           plan_.quad_columns.push_back(static_cast<std::uint16_t>(c));

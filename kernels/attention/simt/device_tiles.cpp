@@ -73,7 +73,7 @@ void DeviceTiles::copy_plan(const AttentionTilePlan& plan, Device device) {
   if (!plan.relation_places.empty()) {
     const auto* places = reinterpret_cast<const std::int32_t*>(plan.relation_places.data());
     tiles_.relation_places =
-        reinterpret_cast<const std::uint32_t*>(keep_numbers(std::span(places, plan.relation_places.size())));
+        reinterpret_cast<const RelationPlaces*>(keep_numbers(std::span(places, plan.relation_places.size())));
   }
   columns_by_source_ = parts_of(plan.columns_by_source, device);
   columns_by_relation_ = parts_of(plan.columns_by_relation, device);

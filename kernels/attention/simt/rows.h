@@ -73,11 +73,11 @@ struct AttentionState {
   T row_sum = 0;
   Fragment<T, ShareOf> sum;
 
-  BOUGH_DEVICE void add(T score, T weight, T kept, const Fragment<T, ShareOf>& value) {
+  BOUGH_DEVICE void add(T score, T weight, T dropout_factor, const Fragment<T, ShareOf>& value) {
     const T new_max = row_max < score || score != score ? score : row_max;
     const T base = score_base(new_max), factor = std::exp(row_max - base), p = weight * std::exp(score - base);
     row_sum = row_sum * factor + p;
-    for (int i = 0; i < ShareOf::elements; ++i) sum[i] = sum[i] * factor + kept * p * value[i];
+    for (int i = 0; i < ShareOf::elements; ++i) sum[i] = sum[i] * factor + dropout_factor * p * value[i];
     row_max = new_max;
   }
 
@@ -144,18 +144,19 @@ struct AttendRows {
       const std::int64_t position = first + context.lane() / ShareOf::lanes;
       const bool active = position < item.end;
       AttentionEdge edge;
-      Number weight = 0, kept = 1;
+      Number weight = 0, dropout = 1;
       if (active) {
         edge = load_edge(context, edges, in, position, in.edge_bias || in.edge_weights);
         weight = in.edge_weights ? Number{context.load(in.edge_weights(edge.id, head))} : Number{1};
-        kept = dropout_factor(context, edges, in, position, row_begin, edge.neighbour, item.row, edge.neighbour, head);
+        dropout =
+            dropout_factor(context, edges, in, position, row_begin, edge.neighbour, item.row, edge.neighbour, head);
       }
       auto key = load_fragment<ShareOf>(context, in.k(edge.neighbour, head), in.width, active);
       add_relation(context, key, in.relation_keys, edge, head, in.width, active);
       const Number product = dot(context, query, key);
       auto value = load_fragment<ShareOf>(context, in.v(edge.neighbour, head), in.value_width, active);
       add_relation(context, value, in.relation_values, edge, head, in.value_width, active);
-      if (active) state.add(finish_score(context, in, edge, head, product, weight), weight, kept, value);
+      if (active) state.add(finish_score(context, in, edge, head, product, weight), weight, dropout, value);
     }
     return state;
   }

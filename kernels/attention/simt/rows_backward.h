@@ -32,11 +32,11 @@ struct AttentionDelta {
   }
 };
 
-/// With a = exp(score - lse), p = weight * a, dp = kept * d_out.v:
+/// With a = exp(score - lse), p = weight * a, dp = dropout * d_out.v:
 ///   d_score = p (dp - delta),   d_weight = a (dp - delta),   delta = sum of p dp = d_out.out.
 template <typename T>
 struct EdgeGradient {
-  T share = 0;  ///< of the edge in the sum: p * kept
+  T share = 0;  ///< of the edge in the sum: p * dropout
   T d_score = 0;
   T d_weight = 0;
 };
@@ -44,7 +44,7 @@ struct EdgeGradient {
 template <typename T, typename Context>
 BOUGH_DEVICE EdgeGradient<AccumType<T>> edge_gradient(Context& context, const AttentionInputs<T>& in,
                                                       const AttentionGradients<T>& gradients, const AttentionEdge& edge,
-                                                      std::int64_t dst, std::int64_t head, AccumType<T> kept,
+                                                      std::int64_t dst, std::int64_t head, AccumType<T> dropout,
                                                       AccumType<T> product, AccumType<T> value_product) {
   using Number = AccumType<T>;
   const Number weight = in.edge_weights ? Number{context.load(in.edge_weights(edge.id, head))} : Number{1};
@@ -52,8 +52,8 @@ BOUGH_DEVICE EdgeGradient<AccumType<T>> edge_gradient(Context& context, const At
   const Number score = finish_score(context, in, edge, head, product, Number{1});
   const Number a = std::exp(score - context.load(gradients.lse(dst, head)));
   const Number p = weight == 0 ? 0 : weight * a;  // a may be infinite where nothing comes of it
-  const Number centred = kept * value_product - context.load(gradients.delta(dst, head));
-  return {kept * p, p * centred, a * centred};
+  const Number centred = dropout * value_product - context.load(gradients.delta(dst, head));
+  return {dropout * p, p * centred, a * centred};
 }
 
 /// The edges of one item by destination: gradients of q and of edge tensors.
@@ -79,10 +79,11 @@ struct DestinationPass {
       const std::int64_t position = start + context.lane() / ShareOf::lanes;
       const bool active = position < item.end;
       AttentionEdge edge;
-      AccumType<T> kept = 1;
+      AccumType<T> dropout = 1;
       if (active) {
         edge = load_edge(context, edges, in, position, needs_id);
-        kept = dropout_factor(context, edges, in, position, row_begin, edge.neighbour, item.row, edge.neighbour, head);
+        dropout =
+            dropout_factor(context, edges, in, position, row_begin, edge.neighbour, item.row, edge.neighbour, head);
       }
       auto key = load_fragment<ShareOf>(context, in.k(edge.neighbour, head), in.width, active);
       add_relation(context, key, in.relation_keys, edge, head, in.width, active);
@@ -91,7 +92,7 @@ struct DestinationPass {
       const AccumType<T> product = dot(context, query, key), value_product = dot(context, d_out, value);
       EdgeGradient<AccumType<T>> gradient;
       if (active) {
-        gradient = edge_gradient(context, in, gradients, edge, item.row, head, kept, product, value_product);
+        gradient = edge_gradient(context, in, gradients, edge, item.row, head, dropout, product, value_product);
         if (leads && gradients.edge_bias) context.store(gradients.edge_bias(edge.id, head), gradient.d_score);
         if (leads && gradients.edge_weights) context.store(gradients.edge_weights(edge.id, head), gradient.d_weight);
         add_scaled(d_query, gradient.d_score, key);
@@ -217,10 +218,11 @@ struct AttendBackwardToSources {
       const std::int64_t position = start + context.lane() / ShareOf::lanes;
       const bool active = position < item.end;
       AttentionEdge edge;
-      AccumType<T> kept = 1;
+      AccumType<T> dropout = 1;
       if (active) {
         edge = load_edge(context, edges, in, position, in.edge_bias || in.edge_weights);
-        kept = dropout_factor(context, edges, in, position, row_begin, item.row, edge.neighbour, edge.neighbour, head);
+        dropout =
+            dropout_factor(context, edges, in, position, row_begin, item.row, edge.neighbour, edge.neighbour, head);
       }
       const auto query = load_fragment<ShareOf>(context, in.q(edge.neighbour, head), in.width, active);
       const auto d_out = load_fragment<ShareOf>(context, gradients.d_out(edge.neighbour, head), in.value_width, active);
@@ -231,7 +233,7 @@ struct AttendBackwardToSources {
       const AccumType<T> product = dot(context, query, key), value_product = dot(context, d_out, value);
       if (!active) continue;
       const EdgeGradient<AccumType<T>> gradient =
-          edge_gradient(context, in, gradients, edge, edge.neighbour, head, kept, product, value_product);
+          edge_gradient(context, in, gradients, edge, edge.neighbour, head, dropout, product, value_product);
       add_scaled(d_key, gradient.d_score, query);
       add_scaled(d_value, gradient.share, d_out);
     }

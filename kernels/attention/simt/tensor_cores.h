@@ -241,9 +241,9 @@ struct AttendTilesOnTensorCores {
       const AttentionInputs<bfloat16>& in = call.in;
       const bool inside = context.lane() < step.num_columns;
       const TileColumn column = inside ? columns.get(context.lane()) : TileColumn{};
-      std::uint32_t places = 0xFFFFFFFFu;
+      RelationPlaces places = no_relation_places;
       if (listed && inside) {
-        places = context.load(call.plan.relation_places + std::int64_t{step.column_begin} * quad_lanes +
+        places = context.load(call.plan.relation_places + std::int64_t{step.column_begin} * quads +
                               context.warp() * step.num_columns + context.lane());
       }
       for (int i = 0; i < quad_lanes; ++i) {
@@ -252,15 +252,15 @@ struct AttendTilesOnTensorCores {
         float sum = 0;
         if (edge) {
           sum = score(lane, context.lane());
-          const std::uint32_t place = places >> 8 * i & 0xFFu;
+          const RelationPlaces place = place_of_lane(places, i);
           if (place < step_relations) sum += relation_products.get(lane * step_relations + static_cast<int>(place));
         }
         const float p = state.take(context, i, edge, sum * in.scale);
         const std::int32_t row = context.shuffle(lane_row, lane);
-        const bool kept =
+        const bool stays =
             edge && (!in.dropout.active() || keeps_weight(context, in.dropout, column.source, row, head, 0));
         const float factor = in.dropout.active() ? static_cast<float>(in.dropout.scale) : 1.f;
-        weights.set(lane * Shape::weight_stride + context.lane(), bfloat16(kept ? p * factor : 0.f));
+        weights.set(lane * Shape::weight_stride + context.lane(), bfloat16(stays ? p * factor : 0.f));
       }
     }
 

@@ -229,7 +229,7 @@ class TileInputs {
   BOUGH_DEVICE void begin_step(Context& context, const TileStep& step) {
     step_ = step;
     own_ = TileColumn{};
-    relation_places_ = 0xFFFFFFFFu;
+    relation_places_ = no_relation_places;
     const int own = context.warp() * columns_per_warp + context.lane();
     if (context.lane() < columns_per_warp && own < step.num_columns) {
       own_ = context.load(plan_.columns + step.column_begin + own);
@@ -237,7 +237,7 @@ class TileInputs {
     }
     if (step.num_relations == 0 || !in_.relation_keys) return;
     if (context.lane() < step.num_columns) {
-      relation_places_ = context.load(plan_.relation_places + std::int64_t{step.column_begin} * quad_lanes +
+      relation_places_ = context.load(plan_.relation_places + std::int64_t{step.column_begin} * quads +
                                       context.warp() * step.num_columns + context.lane());
     }
     for (int first = 0; first < step.num_relations; first += step_columns) {
@@ -294,10 +294,10 @@ class TileInputs {
     if (context.lane() >= step_.num_columns) return result;
     const int lane_row = context.warp() * quad_lanes;
     result.column = columns.get(context.lane());
-    result.edges = result.column.mask >> lane_row & 0xFu;
+    result.edges = result.column.mask >> lane_row & quad_mask;
     result.values = lane_products<Shape>(queries, lane_row, rows, context.lane(), in_.width);
     for (int i = 0; i < quad_lanes; ++i) {
-      const std::uint32_t place = relation_place(i);
+      const RelationPlaces place = place_of_lane(relation_places_, i);
       if (place < step_relations) {
         result.values.values[i] += relation_products.get((lane_row + i) * step_relations + place);
       }
@@ -306,12 +306,11 @@ class TileInputs {
     return result;
   }
 
-  /// Where the relation of the thread's column and lane i stands in the step's list; 255 if there is none.
-  BOUGH_DEVICE std::uint32_t relation_place(int i) const { return relation_places_ >> 8 * i & 0xFFu; }
-  BOUGH_DEVICE std::uint32_t relation_places() const { return relation_places_; }
+  /// Of the thread's column and the warp's lanes.
+  BOUGH_DEVICE RelationPlaces relation_places() const { return relation_places_; }
 
   /// 0 where dropout takes the edge, else its scale.
-  BOUGH_DEVICE T kept(Context& context, std::int32_t source, std::int32_t row) const {
+  BOUGH_DEVICE T dropout_factor(Context& context, std::int32_t source, std::int32_t row) const {
     // No row of a tile has parallel edges.
     if (!in_.dropout.active()) return T{1};
     return keeps_weight(context, in_.dropout, source, row, head_, 0) ? static_cast<T>(in_.dropout.scale) : T{0};
@@ -335,7 +334,7 @@ class TileInputs {
   std::int32_t lane_row_;
   TileStep step_;
   TileColumn own_;  ///< of the columns that the warp copies, by lane
-  std::uint32_t relation_places_ = 0xFFFFFFFFu;
+  RelationPlaces relation_places_ = no_relation_places;
 };
 
 /// Calls f(TileShape, whether all vectors begin at packs, those of `others` too) for the widths of the vectors, which

@@ -133,12 +133,13 @@ class TilePlanner {
     if (!plan_.with_relations) return;
     for (int quad = 0; quad < quads; ++quad) {
       for (const PlacedColumn& laid : columns) {
-        std::uint32_t of_quad = 0;
+        RelationPlaces of_quad = 0;
         for (int i = 0; i < quad_lanes; ++i) {
           const std::int32_t place = laid.places[index(quad_lanes * quad + i)];
           const auto found =
-              place < 0 ? 255u : static_cast<std::uint32_t>(std::ranges::lower_bound(places, place) - places.begin());
-          of_quad |= found << 8 * i;
+              place < 0 ? no_relation_place
+                        : static_cast<RelationPlaces>(std::ranges::lower_bound(places, place) - places.begin());
+          of_quad |= found << relation_place_bits * i;
         }
         result_.relation_places.push_back(of_quad);
       }

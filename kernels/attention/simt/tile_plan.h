@@ -22,7 +22,7 @@ struct AttentionTilePlan {
   std::vector<TileStep> steps;
   std::vector<TileColumn> columns;
   std::vector<std::int32_t> relations;
-  std::vector<std::uint32_t> relation_places;
+  std::vector<RelationPlaces> relation_places;
   std::vector<TileBatch> batches;
   PartLists columns_by_source, columns_by_relation, relations_by_relation;  ///< the latter two only with relations
 };

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "bough/core/bfloat16.h"
+#include "bough/detail/host_device.h"
 #include "bough/detail/simt/row_items.h"
 #include "kernels/attention/tile_size.h"
 
@@ -20,6 +21,19 @@ inline constexpr std::int64_t most_tile_features = sizeof(AccumType<T>) == sizeo
 inline constexpr int step_columns = 32;
 /// Neighbouring columns with neighbouring relations need 32 + 15 of them; steps end early where they need more.
 inline constexpr int step_relations = 64;
+
+/// Where the relations of a quad's edges with one column stand in a step's list, all lanes in one integer.
+using RelationPlaces = std::uint32_t;
+inline constexpr int relation_place_bits = 8 * sizeof(RelationPlaces) / quad_lanes;
+/// The place of a lane without a listed relation: all bits set.
+inline constexpr RelationPlaces no_relation_place = (RelationPlaces{1} << relation_place_bits) - 1;
+inline constexpr RelationPlaces no_relation_places = ~RelationPlaces{0};
+static_assert(step_relations <= no_relation_place);
+
+/// That of the quad's lane i.
+BOUGH_HOST_DEVICE constexpr RelationPlaces place_of_lane(RelationPlaces places, int i) {
+  return places >> relation_place_bits * i & no_relation_place;
+}
 
 struct alignas(16) TileHeader {
   std::int32_t num_lanes = 0;
@@ -54,9 +68,9 @@ struct TileView {
   const TileStep* steps = nullptr;
   const TileColumn* columns = nullptr;
   const std::int32_t* relations = nullptr;  ///< of all steps
-  /// Places in the lists of steps, the four lanes of a quad in one integer, 255 where there is none; those of column c
-  /// and lanes 4q .. 4q+3 of a step stand at 4 * column_begin + q * num_columns + c. Null without relations.
-  const std::uint32_t* relation_places = nullptr;
+  /// Those of column c and quad q of a step stand at quads * column_begin + q * num_columns + c. Null without
+  /// relations.
+  const RelationPlaces* relation_places = nullptr;
   /// Split rows: rows that several tiles have parts of.
   RowItemView split_rows;
 };

@@ -139,7 +139,7 @@ struct AttendTiles {
       const bool edge = (scores.edges >> i & 1u) != 0;
       const T p = state.take(context, i, edge, scores.values.values[i]);
       const std::int32_t row = inputs.row(context, i);
-      weight.values[i] = edge ? p * inputs.kept(context, scores.column.source, row) : T{0};
+      weight.values[i] = edge ? p * inputs.dropout_factor(context, scores.column.source, row) : T{0};
     }
     weights.set(context.warp() * step_columns + context.lane(), weight);
   }

@@ -250,10 +250,10 @@ struct AttendTilesBackward {
     for (int i = 0; i < quad_lanes; ++i) {
       const std::int32_t row = inputs.row(context, i);
       if ((scores.edges >> i & 1u) == 0) continue;
-      const T kept = inputs.kept(context, scores.column.source, row);
+      const T dropout = inputs.dropout_factor(context, scores.column.source, row);
       const T p = std::exp(scores.values.values[i] - lse[i]);
-      weight.values[i] = kept * p;
-      d_score.values[i] = p * (kept * value_products.values[i] - delta[i]);
+      weight.values[i] = dropout * p;
+      d_score.values[i] = p * (dropout * value_products.values[i] - delta[i]);
     }
     const int place = context.warp() * step_columns + context.lane();
     weights.set(place, weight);
@@ -291,10 +291,10 @@ struct AttendTilesBackward {
     for (int first = 0; first < step.num_relations; first += step_columns) {
       Quad<T> sum;
       for (int column = 0; column < step.num_columns; ++column) {
-        const std::uint32_t places = context.shuffle(inputs.relation_places(), column);
+        const RelationPlaces places = context.shuffle(inputs.relation_places(), column);
         const Quad<T> d_score = d_scores.get(context.warp() * step_columns + column);
         for (int i = 0; i < quad_lanes; ++i) {
-          if ((places >> 8 * i & 0xFFu) == static_cast<std::uint32_t>(first + context.lane())) {
+          if (place_of_lane(places, i) == static_cast<RelationPlaces>(first + context.lane())) {
             sum.values[i] += d_score.values[i];
           }
         }

@@ -64,14 +64,15 @@ constexpr auto call_message(const Message& message, const EdgeRows& edge, Values
   }
 }
 
-/// Where the message of an edge goes: a row of results, and for each of them the edge that won, where that is kept.
+/// Where the message of an edge goes: a row of results, and the arg index of each element, where it is wanted.
 template <typename T>
 struct ResultRow {
   T* values = nullptr;
   std::int32_t* arg_indices = nullptr;
 };
 
-/// Takes one message into a result. Of equal arg_indices the edge given first stays, in whatever order they come.
+/// Takes one message into a result. Of equal messages that of the edge given first is selected, in whatever
+/// order they come.
 template <bool KeepArg, typename T, typename Reduce>
 constexpr void take(const Reduce& reduce, T& value, std::int32_t& arg_index, T message, std::int32_t edge) {
   if constexpr (KeepArg) {

@@ -21,7 +21,7 @@ class HostLoops {
             const MessageReduceOptions& options)
       : graph_(graph), message_(message), reduce_(reduce), operands_(operands), options_(options) {}
 
-  /// Writes the result, and who won it if arg_indices are defined.
+  /// Writes the result, and which edge each element came from if arg_indices are defined.
   template <typename T>
   void forward(Tensor& result, Tensor& arg_indices) const {
     const FeatureLayout layout = operands_.layout();
@@ -45,7 +45,7 @@ class HostLoops {
     with_steps<T>(layout, 0, Direction::by_destination, reduce);
   }
 
-  /// The gradient of operand I, by the same traversals as forward. `known` is the result, or who won it.
+  /// The gradient of operand I, by the same traversals as forward. `known` is the result, or the arg indices.
   template <typename T, std::size_t I>
   Tensor operand_gradient(const Tensor& gradient, const Tensor& known) const {
     Tensor result = zeros(operands_.shape(I), operands_.dtype());

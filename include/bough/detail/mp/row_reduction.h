@@ -16,7 +16,7 @@ template <typename T>
 struct RowResults {
   T* rows = nullptr;
   std::int64_t width = 1;
-  std::int32_t* arg_indices = nullptr;  ///< the edge that won, for maximum and minimum; null if not needed
+  std::int32_t* arg_indices = nullptr;  ///< the edges that maximum and minimum selected; null if not needed
   T empty{};                            ///< for rows without edges
 
   ResultRow<T> row(std::int64_t number) const {

@@ -9,6 +9,16 @@
 ///
 /// Rows with more edges than these are computed in splits of so many edges. The numbers differ because a partial
 /// result does: they stand here together so that one is not changed without a look at the others.
+///
+/// Where partial results are merged:
+/// - reductions: `merge` in bough/detail/mp/row_reduction.h, merge_splits in kernels/cpu/gspmm_copies.cpp; on a GPU
+///   MergeSplits in bough/detail/simt/reduce_messages.h;
+/// - edge softmax: merge_states in kernels/cpu/edge_softmax.cpp; on a GPU MergeRowStates in
+/// kernels/simt/edge_softmax.h;
+/// - attention: merge_partials in kernels/attention/cpu/tiles.cpp and rows.cpp; on a GPU MergeAttention in
+///   kernels/attention/simt/rows.h;
+/// - its gradients: add_partials in kernels/attention/cpu/tiles_backward.cpp, merge_partials in rows_backward.cpp; on a
+///   GPU SumSplits in kernels/attention/simt/rows_backward.h.
 namespace bough::split_rows {
 
 /// Reductions on the CPU. Every row is added up in such splits, also with one thread: the length bounds the rounding

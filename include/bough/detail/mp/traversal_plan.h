@@ -46,7 +46,7 @@ struct TraversalPlan {
 };
 
 /// O(rows). offsets has one entry more than there are rows.
-TraversalPlan make_plan(std::span<const std::int64_t> offsets);
+TraversalPlan make_traversal_plan(std::span<const std::int64_t> offsets);
 
 /// The graph's plan for one direction, from its cache.
 std::shared_ptr<const TraversalPlan> traversal_plan(const Graph& graph, Direction direction);
