@@ -1,7 +1,7 @@
 #include "bough/core/errors.h"
 #include "tasks/data/sentencepiece.h"
 
-/// Stands for sentencepiece.cpp in builds without the library.
+/// Stands for sentencepiece.cpp and sentencepiece_training.cpp in builds without the library.
 namespace bough {
 namespace {
 
@@ -22,7 +22,13 @@ SentencePieceModel SentencePieceModel::from_bytes(std::string, const std::string
 std::int64_t SentencePieceModel::size() const { refuse(); }
 const std::string& SentencePieceModel::bytes() const { refuse(); }
 std::vector<std::int32_t> SentencePieceModel::encode(std::string_view) const { refuse(); }
+std::string SentencePieceModel::decode(std::span<const std::int32_t>) const { refuse(); }
+SpecialPieces SentencePieceModel::special() const { refuse(); }
 const std::string& SentencePieceModel::text_of(std::int64_t) const { refuse(); }
 std::optional<std::int32_t> SentencePieceModel::find(std::string_view) const { refuse(); }
+SentencePieceModel train_sentencepiece(std::span<const std::string>, const SentencePieceTraining&) { refuse(); }
+SentencePieceModel train_sentencepiece_on_files(std::span<const std::string>, const SentencePieceTraining&) {
+  refuse();
+}
 
 }  // namespace bough
