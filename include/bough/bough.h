@@ -92,6 +92,7 @@
 #include "bough/tasks/predict.h"
 #include "bough/tasks/run_experiment.h"
 #include "bough/tasks/token_graph.h"
+#include "bough/tasks/translate.h"
 #include "bough/tasks/translation_model.h"
 #include "bough/tasks/translation_scores.h"
 #include "bough/tasks/vocabulary.h"
