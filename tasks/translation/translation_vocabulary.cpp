@@ -62,7 +62,6 @@ void check_translation_vocabulary(const Settings& vocabulary) {
                     "out",
                     vocabulary.integer("size")));
   }
-  if (!has_sentencepiece()) SentencePieceModel::train("", {});
 }
 
 TranslationVocabulary make_translation_vocabulary(const Settings& vocabulary, const ParallelText& train,

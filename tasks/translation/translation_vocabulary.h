@@ -46,10 +46,11 @@ struct TranslationVocabulary {
 
 /// The key "vocabulary" of "task".
 Parameter translation_vocabulary_parameter();
-/// ConfigError for what the table cannot tell, and in builds without SentencePiece.
+/// ConfigError for what the table cannot tell.
 void check_translation_vocabulary(const Settings& vocabulary);
 
-/// Models from the files that the settings name, or learned from the training text.
+/// Models from the files that the settings name, or learned from the training text. ConfigError in builds without
+/// SentencePiece.
 TranslationVocabulary make_translation_vocabulary(const Settings& vocabulary, const ParallelText& train,
                                                   const std::vector<std::string>& folders);
 
