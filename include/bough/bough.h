@@ -81,6 +81,7 @@
 #include "bough/ops/layer_norm.h"
 #include "bough/ops/matmul.h"
 #include "bough/ops/optimizer_step.h"
+#include "bough/ops/packed_linear.h"
 #include "bough/ops/reduce.h"
 #include "bough/ops/rows.h"
 #include "bough/ops/segment.h"
