@@ -45,6 +45,7 @@
 #include "bough/mp/operators.h"
 #include "bough/nn/activation_policy.h"
 #include "bough/nn/averaging.h"
+#include "bough/nn/batched_decoder.h"
 #include "bough/nn/checkpoint.h"
 #include "bough/nn/gat_layer.h"
 #include "bough/nn/gradient_accumulation.h"
