@@ -47,6 +47,7 @@
 #include "bough/nn/averaging.h"
 #include "bough/nn/batched_decoder.h"
 #include "bough/nn/checkpoint.h"
+#include "bough/nn/decoding.h"
 #include "bough/nn/gat_layer.h"
 #include "bough/nn/gradient_accumulation.h"
 #include "bough/nn/graph_self_attention.h"
