@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -31,6 +32,14 @@ std::int64_t context_of(const Settings& task, std::optional<std::int64_t> wanted
                                              trained, context));
 }
 
+/// The model with the parameters of the checkpoint, on the device.
+const TranslationModel& loaded(TranslationModel& model, const std::string& path, Device device) {
+  nn::load_checkpoint(path, model);
+  model.to(device);
+  model.eval();
+  return model;
+}
+
 void require_possible(const TranslateOptions& options) {
   if (options.beam < 1 || options.beam > 1024) {
     throw ConfigError("translate", fmt::format("beam must be from 1 to 1024, not {}", options.beam));
@@ -54,15 +63,11 @@ struct TrainedTranslator::Trained {
         max_length(task.integer("max_length")),
         model(tasks::translation_model_options(settings, patterns, vocabulary, tasks::longest_sequence(task))),
         graphs(patterns.encoder, patterns.decoder, tasks::translation_graph_options(model.options(), device)),
-        translator(model, graphs, vocabulary.target, max_length) {
-    nn::load_checkpoint(path, model);
-    model.to(device);
-    model.eval();
-  }
+        translator(loaded(model, path, device), graphs, vocabulary.target, context, max_length) {}
 
   /// Sentences of documents that begin with those of `open`, which afterwards has what the next sentence reads.
   std::vector<TranslatedSentence> translate(std::span<const SourceSentence> sentences, const TranslateOptions& options,
-                                            DocumentContext& open) const;
+                                            DocumentContext& open);
 
   nlohmann::json config;
   Settings task, settings;
@@ -72,12 +77,14 @@ struct TrainedTranslator::Trained {
   TranslationModel model;
   TranslationGraphBuilder graphs;
   Translator translator;
+  std::mutex computing;  ///< the translator keeps hypotheses while it searches
 };
 
 std::vector<TranslatedSentence> TrainedTranslator::Trained::translate(std::span<const SourceSentence> sentences,
                                                                       const TranslateOptions& options,
-                                                                      DocumentContext& open) const {
+                                                                      DocumentContext& open) {
   require_possible(options);
+  const std::lock_guard lock(computing);
   const auto most = static_cast<std::size_t>(max_length - 1);
   TokenSentences source;
   std::vector<std::int32_t> documents;
@@ -104,8 +111,8 @@ std::vector<TranslatedSentence> TrainedTranslator::Trained::translate(std::span<
 }
 
 TrainedTranslator::TrainedTranslator(const std::string& checkpoint, Device device, std::optional<std::int64_t> context)
-    : trained_(std::make_unique<const Trained>(checkpoint, tasks::CheckpointNotes(checkpoint, "a translation model"),
-                                               device, context)) {}
+    : trained_(std::make_unique<Trained>(checkpoint, tasks::CheckpointNotes(checkpoint, "a translation model"), device,
+                                         context)) {}
 
 TrainedTranslator::~TrainedTranslator() = default;
 TrainedTranslator::TrainedTranslator(TrainedTranslator&&) noexcept = default;

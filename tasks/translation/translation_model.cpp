@@ -166,6 +166,10 @@ Tensor TranslationModel::decode(const TranslationGraph& graph, const Tensor& tar
   return decoder_.forward(graph.decoder, graph.cross, embed_target(target, graph.target_positions), encoded);
 }
 
+LinearPart TranslationModel::output_part() const {
+  return output_ == nullptr ? LinearPart{target_embedding_.weight} : output_->part();
+}
+
 Tensor TranslationModel::scores(const Tensor& states) const {
   const Tensor read = output_dropout_.forward(states);
   return output_ == nullptr ? target_embedding_.project(read) : output_->forward(read);

@@ -249,7 +249,7 @@ double TranslationRun::mean_loss(const TranslationPairs& pairs) const {
 }
 
 json TranslationRun::bleu(const TranslationPairs& pairs, const ParallelText& text, const SearchOptions& options) const {
-  const Translator translator(model_, graphs_, corpus_.vocabulary.target, settings_.task.integer("max_length"));
+  Translator translator(model_, graphs_, corpus_.vocabulary.target, context_, settings_.task.integer("max_length"));
   DocumentContext open(context_);
   const auto found = translator.translate(pairs.source, pairs.documents, options, open);
   std::vector<std::string> translations;

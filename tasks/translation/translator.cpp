@@ -1,13 +1,12 @@
 #include "tasks/translation/translator.h"
 
 #include <algorithm>
-#include <cmath>
+#include <nlohmann/json.hpp>
 #include <numeric>
 #include <utility>
 
 #include "bough/autograd/autograd.h"
-#include "bough/ops/reduce.h"
-#include "bough/ops/softmax.h"
+#include "bough/graph/graph_generator.h"
 #include "tasks/texts/batch_order.h"
 
 namespace bough {
@@ -15,6 +14,8 @@ namespace {
 
 /// Source tokens that are translated together.
 constexpr std::int64_t tokens_at_once = 2048;
+/// How many more tokens than its source a translation may have.
+constexpr std::int64_t longer_than_source = 50;
 
 /// Drops the oldest tokens of one side, so that at most so many stay.
 void keep_last(std::int64_t most, std::vector<std::int32_t>& tokens, std::vector<std::int64_t>& sentences) {
@@ -57,57 +58,88 @@ void DocumentContext::add(std::span<const std::int32_t> source, std::span<const 
   lengths_.target.erase(lengths_.target.begin(), lengths_.target.begin() + static_cast<std::ptrdiff_t>(gone));
 }
 
-std::vector<std::vector<TokenHypothesis>> Translator::search(std::span<const SearchRequest> requests,
-                                                             const SearchOptions& /*options*/) const {
-  const NoGrad no_grad;
-  std::vector<std::vector<TokenHypothesis>> found(requests.size());
-  std::vector<std::vector<std::int32_t>> targets(requests.size(), {target_->begin()});
-  std::vector<bool> ended(requests.size(), false);
-  const Device device = graphs_->options().device;
-  const auto tensor = [device](const std::vector<std::int32_t>& ids) {
-    return Tensor::from_vector(ids, {std::ssize(ids)}).to(device);
-  };
-  for (std::int64_t length = 1; length <= max_length_; ++length) {
-    std::vector<SentenceLengths> lengths;
-    std::vector<std::int32_t> source, target;
-    std::vector<std::int64_t> last;
-    std::int64_t row = -1;
-    for (std::size_t i = 0; i < requests.size(); ++i) {
-      if (const DocumentContext* context = requests[i].context) {
-        source.insert(source.end(), context->source().begin(), context->source().end());
-        target.insert(target.end(), context->target().begin(), context->target().end());
-      }
-      source.insert(source.end(), requests[i].source.begin(), requests[i].source.end());
-      target.insert(target.end(), targets[i].begin(), targets[i].end());
-      lengths.push_back(with_sentence(requests[i], length));
-      last.push_back(row += length);
+Translator::Translator(const TranslationModel& model, const TranslationGraphBuilder& graphs,
+                       const SentenceTokens& target, std::int64_t context, std::int64_t max_length)
+    : model_(&model),
+      graphs_(&graphs),
+      target_(&target),
+      max_length_(max_length),
+      cross_(generators().make("cross")),
+      decoder_(model.decoder(),
+               build_checked(*graphs.decoder_generator(), {.length = context + max_length, .causal = true})),
+      output_({model.output_part()}),
+      scorer_(
+          decoder_,
+          [this](const Tensor& tokens, const Tensor& positions) { return model_->embed_target(tokens, positions); },
+          [this](const Tensor& states) { return output_.forward(states); }) {}
+
+void Translator::begin(std::span<const SearchRequest> requests) {
+  decoder_.clear();  // of a search that ended with an error
+  std::vector<SentenceLengths> lengths;
+  std::vector<std::int32_t> source;
+  std::vector<std::vector<std::int32_t>> prompts;
+  std::vector<std::int64_t> rows;
+  bool have_context = false;
+  for (const SearchRequest& request : requests) {
+    lengths.push_back(with_sentence(request, max_length_));
+    prompts.emplace_back();
+    if (request.context != nullptr) {
+      const std::vector<std::int32_t>& before = request.context->source();
+      source.insert(source.end(), before.begin(), before.end());
+      prompts.back() = request.context->target();
+      have_context |= !before.empty() || !prompts.back().empty();
     }
-    const TranslationGraph graph = graphs_->build(lengths);
-    const Tensor scores = model_->forward(graph, tensor(source), tensor(target));
-    const std::vector<float> values = scores.to_vector<float>();
-    const auto width = static_cast<std::size_t>(scores.size(1));
-    for (std::size_t i = 0; i < requests.size(); ++i) {
-      const auto begin = values.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(last[i]) * width);
-      const auto best =
-          static_cast<std::int32_t>(std::max_element(begin, begin + static_cast<std::ptrdiff_t>(width)) - begin);
-      ended[i] = ended[i] || best == target_->end();
-      targets[i].push_back(ended[i] ? target_->end() : best);
-    }
-    if (std::ranges::all_of(ended, [](bool one) { return one; })) break;
+    source.insert(source.end(), request.source.begin(), request.source.end());
+    rows.push_back(std::reduce(lengths.back().source.begin(), lengths.back().source.end()));
   }
+  const Tensor tokens = Tensor::from_vector(source, {std::ssize(source)}).to(decoder_.device());
+  const Tensor encoded = model_->encode(graphs_->build_source(lengths), tokens);
+  if (!have_context) return decoder_.add_sources(encoded, rows);
+
+  // Tokens of the context attend to the source of their own sentences, those to come to that of the last one.
+  decoder_.add_sources(encoded.rows(0, 0), std::vector<std::int64_t>(requests.size(), 0));
+  std::int64_t begin = 0;
   for (std::size_t i = 0; i < requests.size(); ++i) {
-    std::vector<std::int32_t>& tokens = targets[i];
-    tokens.erase(std::ranges::find(tokens, target_->end()), tokens.end());
-    tokens.erase(tokens.begin());
-    found[i] = {{.tokens = std::move(tokens)}};
+    BuildOptions positions{.sentences = lengths[i].target, .source_sentences = lengths[i].source};
+    positions.length = std::reduce(positions.sentences.begin(), positions.sentences.end());
+    const AttentionGraph cross = cross_->build(positions);
+    decoder_.set_source(static_cast<std::int64_t>(i), encoded.rows(begin, begin + rows[i]), cross.graph);
+    begin += rows[i];
   }
-  return found;
+  scorer_.read(prompts);
+}
+
+std::vector<std::vector<TokenHypothesis>> Translator::search(std::span<const SearchRequest> requests,
+                                                             const SearchOptions& options) {
+  if (requests.empty()) return {};
+  const NoGrad no_grad;
+  begin(requests);
+  nn::SearchLimits limits{.end_of_sentence = target_->end(), .max_length = max_length_ - 1};
+  for (const SearchRequest& request : requests) {
+    limits.max_lengths.push_back(std::min(limits.max_length, std::ssize(request.source) + longer_than_source));
+  }
+  const std::vector<std::int32_t> first(requests.size(), target_->begin());
+  std::vector<std::vector<nn::Hypothesis>> found;
+  if (options.beam == 1) {
+    for (nn::Hypothesis& one : nn::greedy_search(scorer_, first, limits)) found.push_back({std::move(one)});
+  } else {
+    found = nn::beam_search(scorer_, first,
+                            {.width = options.beam,
+                             .n_best = options.nbest,
+                             .length_penalty = nn::LengthPenalty::gnmt,
+                             .alpha = options.length_penalty,
+                             .limits = limits});
+  }
+  std::vector<std::vector<TokenHypothesis>> results(found.size());
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    for (nn::Hypothesis& one : found[i]) results[i].push_back({.tokens = std::move(one.tokens), .score = one.score});
+  }
+  return results;
 }
 
 std::vector<std::vector<TokenHypothesis>> Translator::translate(const TokenSentences& source,
                                                                 std::span<const std::int32_t> documents,
-                                                                const SearchOptions& options,
-                                                                DocumentContext& open) const {
+                                                                const SearchOptions& options, DocumentContext& open) {
   /// Sentences that are translated one after the other.
   struct Document {
     std::int64_t begin, end;

@@ -1,10 +1,13 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
+#include <memory>
 #include <span>
 #include <vector>
 
+#include "bough/nn/batched_decoder.h"
+#include "bough/nn/decoding.h"
+#include "bough/ops/packed_linear.h"
 #include "bough/tasks/translation_model.h"
 #include "tasks/translation/translation_corpus.h"
 
@@ -52,18 +55,18 @@ struct SearchRequest {
   const DocumentContext* context = nullptr;
 };
 
-/// Translates with a model, which is used as it is: without dropout only in its evaluation mode.
+/// Searches for translations with a model, which is read as in evaluation mode if it is in that mode.
 class Translator {
  public:
-  /// Model and builder must outlive it. No translation has more than `max_length` tokens with its end.
+  /// Model, graphs and tokens must outlive it; parameters that are trained on are followed. A sentence reads up to
+  /// `context` tokens of its document, and no translation has more than `max_length` tokens with its end.
   Translator(const TranslationModel& model, const TranslationGraphBuilder& graphs, const SentenceTokens& target,
-             std::int64_t max_length)
-      : model_(&model), graphs_(&graphs), target_(&target), max_length_(max_length) {}
+             std::int64_t context, std::int64_t max_length);
 
-  /// Translations of each sentence, best first. All are computed together: what one gets depends on the others by
-  /// rounding alone.
+  /// Translations of each sentence, best first. All are computed together; what one gets depends on the others by the
+  /// rounding of the encoder alone.
   std::vector<std::vector<TokenHypothesis>> search(std::span<const SearchRequest> requests,
-                                                   const SearchOptions& options) const;
+                                                   const SearchOptions& options);
 
   /// Translations of each sentence, best first. `documents` of each ascend; in a document a sentence is translated
   /// after those before it, whose best translations are its context, while several documents are translated side by
@@ -71,13 +74,20 @@ class Translator {
   /// the last. Without context every sentence stands alone.
   std::vector<std::vector<TokenHypothesis>> translate(const TokenSentences& source,
                                                       std::span<const std::int32_t> documents,
-                                                      const SearchOptions& options, DocumentContext& open) const;
+                                                      const SearchOptions& options, DocumentContext& open);
 
  private:
+  /// Gives the decoder a hypothesis for each request, which has read what comes before its sentence.
+  void begin(std::span<const SearchRequest> requests);
+
   const TranslationModel* model_;
   const TranslationGraphBuilder* graphs_;
   const SentenceTokens* target_;
   std::int64_t max_length_;
+  std::unique_ptr<const GraphGenerator> cross_;
+  nn::BatchedDecoder decoder_;
+  PackedLinear output_;
+  nn::DecoderScorer scorer_;
 };
 
 }  // namespace bough

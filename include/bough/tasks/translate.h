@@ -37,7 +37,7 @@ struct TranslatedSentence {
   const std::string& text() const { return hypotheses.front().text; }
 };
 
-/// A translation model that `bough run` has trained.
+/// A translation model that `bough run` has trained. Threads may share one; it translates for one of them at a time.
 ///
 ///     const TrainedTranslator translator("results/captions/runs/bpt-k4/best.safetensors");
 ///     for (const TranslatedSentence& sentence : translator.translate(std::vector<std::string>{"a dog"})) ...
@@ -72,7 +72,7 @@ class TrainedTranslator {
  private:
   friend class TranslationStream;
   struct Trained;
-  std::unique_ptr<const Trained> trained_;
+  std::unique_ptr<Trained> trained_;
 };
 
 /// Translates sentences as they come and remembers what the next one reads of its document.

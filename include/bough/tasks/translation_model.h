@@ -107,8 +107,9 @@ class TranslationModel : public nn::Module {
   Tensor decode(const TranslationGraph& graph, const Tensor& target, const Tensor& encoded) const;
   /// What the first layer of the decoder reads of tokens at positions, both int32 [rows] -> [rows, dim].
   Tensor embed_target(const Tensor& tokens, const Tensor& positions) const;
-  /// What the decoder made of some tokens -> scores of what follows them.
+  /// What the decoder made of some tokens -> scores of what follows them: output_part() after the dropout.
   Tensor scores(const Tensor& states) const;
+  LinearPart output_part() const;
 
   /// The layers, and the options given.
   const nn::GraphTransformer& encoder() const { return encoder_; }
