@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "bough/tasks/generate.h"
+#include "bough/tasks/translate.h"
 #include "tools/bench/benchmark.h"
 
 /// What each command of the program does with its options; command_line.cpp says how they are given. A command prints
@@ -117,6 +118,17 @@ void run_experiment(RunCommand command);
 /// One run, asked for on stdin by another process of run_experiment. Returns the exit code: 1 if the run has failed,
 /// which the process that asked learns from stdout.
 int run_worker();
+
+struct TranslateCommand {
+  std::string run;
+  std::string file;  ///< empty: stdin
+  bool last = false;
+  std::optional<std::int64_t> context;  ///< default: as in training
+  std::vector<std::string> plugins;
+  std::string device = "cpu";
+  TranslateOptions options;
+};
+void run_translate(const TranslateCommand& command);
 
 struct WatchCommand {
   std::string folder;
