@@ -34,6 +34,7 @@ struct TranslationHypothesis {
 struct TranslatedSentence {
   std::vector<TranslationHypothesis> hypotheses;  ///< best first; at least one
   bool cut = false;                               ///< it has more tokens than are read, its first ones
+  /// The best translation.
   const std::string& text() const { return hypotheses.front().text; }
 };
 

@@ -24,10 +24,11 @@ struct SentenceLengths {
 /// own; in a pair all tokens of the source, context included, are one sequence for the encoder, all tokens of the
 /// target one causal sequence for the decoder, and a target token attends to the tokens of its own sentence's source.
 struct TranslationGraph {
-  nn::LayerSchedule encoder = {}, decoder = {};  ///< of the layers of both, with the tokens as read-out
-  Graph cross = {};                              ///< bipartite, from source tokens to target tokens
-  Tensor source_positions = {};                  ///< int32 [source tokens], of each token in its sequence
-  Tensor target_positions = {};                  ///< int32 [target tokens]
+  nn::LayerSchedule encoder = {};  ///< of its layers, with the tokens as read-out
+  nn::LayerSchedule decoder = {};  ///< the same of the decoder
+  Graph cross = {};                ///< bipartite, from source tokens to target tokens
+  Tensor source_positions = {};    ///< int32 [source tokens], of each token in its sequence
+  Tensor target_positions = {};    ///< int32 [target tokens]
   /// int32, the target tokens of the last sentence of each pair; undefined where all tokens are such.
   Tensor scored_rows = {};
 };
