@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -44,15 +45,28 @@ AttentionGraph short_graph(const GraphGenerator& generator, bool causal) {
 
 std::int64_t total(const std::vector<std::int64_t>& lengths) { return std::reduce(lengths.begin(), lengths.end()); }
 
-/// Tokens of each sequence, and where each of them stands in it.
+/// Whether the graph of a pattern depends on which tokens are a sentence. No division of four tokens into parts of one
+/// size is that of this question.
+bool reads_sentences(const GraphGenerator& generator, bool causal) {
+  if (generator.fixed_length()) return false;
+  const AttentionGraph whole = build_checked(generator, {.length = 4, .causal = causal});
+  const AttentionGraph parts = build_checked(generator, {.length = 4, .causal = causal, .sentences = {1, 3}});
+  return whole.kinds != parts.kinds || !std::ranges::equal(whole.graph.coo().src, parts.graph.coo().src) ||
+         !std::ranges::equal(whole.graph.coo().dst, parts.graph.coo().dst) ||
+         !std::ranges::equal(whole.graph.edge_types(), parts.graph.edge_types());
+}
+
+/// What to build for one side of the pairs, and where each token stands in its sequence.
 struct Side {
-  std::vector<std::int64_t> lengths;
-  std::vector<std::int32_t> positions;
+  bool causal, with_sentences;
+  std::vector<BuildOptions> graphs = {};
+  std::vector<std::int32_t> positions = {};
 
   void add(const std::vector<std::int64_t>& sentences, const char* name) {
     const std::int64_t length = total(sentences);
     if (length < 1) throw ConfigError("translation graph", fmt::format("a pair has no {} token", name));
-    lengths.push_back(length);
+    graphs.push_back(
+        {.length = length, .causal = causal, .sentences = with_sentences ? sentences : std::vector<std::int64_t>{}});
     for (std::int64_t at = 0; at < length; ++at) positions.push_back(static_cast<std::int32_t>(at));
   }
 };
@@ -61,10 +75,9 @@ Tensor as_tensor(const std::vector<std::int32_t>& numbers, Device device) {
   return Tensor::from_vector(numbers, {std::ssize(numbers)}).to(device);
 }
 
-nn::LayerSchedule schedule_of(const GraphGenerator& generator, const Side& side, bool causal, std::int64_t layers,
+nn::LayerSchedule schedule_of(const GraphGenerator& generator, const Side& side, std::int64_t layers,
                               const TranslationGraphOptions& options) {
-  const nn::LayerSchedule schedule =
-      nn::make_layer_schedule(build_batch(generator, side.lengths, causal), {.layers = layers});
+  const nn::LayerSchedule schedule = nn::make_layer_schedule(build_batch(generator, side.graphs), {.layers = layers});
   if (options.device == Device::cpu()) make_attention_plans(schedule, options.with_relations);
   return schedule.to(options.device);
 }
@@ -88,23 +101,33 @@ TranslationGraphBuilder::TranslationGraphBuilder(std::shared_ptr<const GraphGene
     : encoder_(std::make_shared<CachedGenerator>(std::move(encoder), options.cache_bytes)),
       decoder_(std::make_shared<CachedGenerator>(std::move(decoder), options.cache_bytes)),
       cross_(generators().make("cross")),
+      encoder_reads_sentences_(false),
+      decoder_reads_sentences_(false),
       options_(options) {
   require_own_tokens(short_graph(*encoder_, false));
   const AttentionGraph causal = short_graph(*decoder_, true);
   require_own_tokens(causal);
   nn::GraphTransformerDecoderOptions::for_graphs(causal, causal.graph, {.layer = {.dim = 1}});
+  encoder_reads_sentences_ = reads_sentences(*encoder_, false);
+  decoder_reads_sentences_ = reads_sentences(*decoder_, true);
+}
+
+AttentionGraph TranslationGraphBuilder::build_target(std::span<const std::int64_t> sentences) const {
+  BuildOptions options{.length = std::reduce(sentences.begin(), sentences.end()), .causal = true};
+  if (decoder_reads_sentences_) options.sentences.assign(sentences.begin(), sentences.end());
+  return build_checked(*decoder_, options);
 }
 
 TranslationGraph TranslationGraphBuilder::build_source(std::span<const SentenceLengths> pairs) const {
-  Side source;
+  Side source{.causal = false, .with_sentences = encoder_reads_sentences_};
   for (const SentenceLengths& pair : pairs) source.add(pair.source, "source");
-  return {.encoder = schedule_of(*encoder_, source, false, options_.encoder_layers, options_),
+  return {.encoder = schedule_of(*encoder_, source, options_.encoder_layers, options_),
           .source_positions = as_tensor(source.positions, options_.device)};
 }
 
 TranslationGraph TranslationGraphBuilder::build(std::span<const SentenceLengths> pairs) const {
   TranslationGraph graph = build_source(pairs);
-  Side target;
+  Side target{.causal = true, .with_sentences = decoder_reads_sentences_};
   BuildOptions cross;  // the sentences of all pairs, one after the other
   for (const SentenceLengths& pair : pairs) {
     if (pair.source.size() != pair.target.size()) {
@@ -116,7 +139,7 @@ TranslationGraph TranslationGraphBuilder::build(std::span<const SentenceLengths>
     cross.source_sentences.insert(cross.source_sentences.end(), pair.source.begin(), pair.source.end());
   }
   cross.length = std::ssize(target.positions);
-  graph.decoder = schedule_of(*decoder_, target, true, options_.decoder_layers, options_);
+  graph.decoder = schedule_of(*decoder_, target, options_.decoder_layers, options_);
   graph.cross = cross_->build(cross).graph;
   if (options_.device == Device::cpu()) attention_plan_summary(graph.cross);
   graph.target_positions = as_tensor(target.positions, options_.device);

@@ -1,6 +1,8 @@
 #include "tasks/translation/translator.h"
 
 #include <algorithm>
+#include <array>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <utility>
@@ -58,6 +60,13 @@ void DocumentContext::add(std::span<const std::int32_t> source, std::span<const 
   lengths_.target.erase(lengths_.target.begin(), lengths_.target.begin() + static_cast<std::ptrdiff_t>(gone));
 }
 
+Translator::Decoding::Decoding(const TranslationModel& model, PackedLinear& output, AttentionGraph graph)
+    : decoder(model.decoder(), std::move(graph)),
+      scorer(
+          decoder,
+          [&model](const Tensor& tokens, const Tensor& positions) { return model.embed_target(tokens, positions); },
+          [&output](const Tensor& states) { return output.forward(states); }) {}
+
 Translator::Translator(const TranslationModel& model, const TranslationGraphBuilder& graphs,
                        const SentenceTokens& target, std::int64_t context, std::int64_t max_length)
     : model_(&model),
@@ -65,16 +74,11 @@ Translator::Translator(const TranslationModel& model, const TranslationGraphBuil
       target_(&target),
       max_length_(max_length),
       cross_(generators().make("cross")),
-      decoder_(model.decoder(),
-               build_checked(*graphs.decoder_generator(), {.length = context + max_length, .causal = true})),
       output_({model.output_part()}),
-      scorer_(
-          decoder_,
-          [this](const Tensor& tokens, const Tensor& positions) { return model_->embed_target(tokens, positions); },
-          [this](const Tensor& states) { return output_.forward(states); }) {}
+      longest_(model, output_, graphs.build_target(std::array{context + max_length})) {}
 
-void Translator::begin(std::span<const SearchRequest> requests) {
-  decoder_.clear();  // of a search that ended with an error
+void Translator::begin(std::span<const SearchRequest> requests, Decoding& decoding) {
+  decoding.decoder.clear();  // of a search that ended with an error
   std::vector<SentenceLengths> lengths;
   std::vector<std::int32_t> source;
   std::vector<std::vector<std::int32_t>> prompts;
@@ -92,28 +96,47 @@ void Translator::begin(std::span<const SearchRequest> requests) {
     source.insert(source.end(), request.source.begin(), request.source.end());
     rows.push_back(std::reduce(lengths.back().source.begin(), lengths.back().source.end()));
   }
-  const Tensor tokens = Tensor::from_vector(source, {std::ssize(source)}).to(decoder_.device());
+  const Tensor tokens = Tensor::from_vector(source, {std::ssize(source)}).to(decoding.decoder.device());
   const Tensor encoded = model_->encode(graphs_->build_source(lengths), tokens);
-  if (!have_context) return decoder_.add_sources(encoded, rows);
+  if (!have_context) return decoding.decoder.add_sources(encoded, rows);
 
   // Tokens of the context attend to the source of their own sentences, those to come to that of the last one.
-  decoder_.add_sources(encoded.rows(0, 0), std::vector<std::int64_t>(requests.size(), 0));
+  decoding.decoder.add_sources(encoded.rows(0, 0), std::vector<std::int64_t>(requests.size(), 0));
   std::int64_t begin = 0;
   for (std::size_t i = 0; i < requests.size(); ++i) {
     BuildOptions positions{.sentences = lengths[i].target, .source_sentences = lengths[i].source};
     positions.length = std::reduce(positions.sentences.begin(), positions.sentences.end());
     const AttentionGraph cross = cross_->build(positions);
-    decoder_.set_source(static_cast<std::int64_t>(i), encoded.rows(begin, begin + rows[i]), cross.graph);
+    decoding.decoder.set_source(static_cast<std::int64_t>(i), encoded.rows(begin, begin + rows[i]), cross.graph);
     begin += rows[i];
   }
-  scorer_.read(prompts);
+  decoding.scorer.read(prompts);
 }
 
 std::vector<std::vector<TokenHypothesis>> Translator::search(std::span<const SearchRequest> requests,
                                                              const SearchOptions& options) {
+  if (!graphs_->decoder_reads_sentences()) return search(requests, options, longest_);
+  // The graph of a target depends on where the sentences of its context end, so equal ones go together.
+  std::map<std::vector<std::int64_t>, std::vector<std::size_t>> alike;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    alike[with_sentence(requests[i], max_length_).target].push_back(i);
+  }
+  std::vector<std::vector<TokenHypothesis>> results(requests.size());
+  for (const auto& [sentences, places] : alike) {
+    std::vector<SearchRequest> own;
+    for (const std::size_t place : places) own.push_back(requests[place]);
+    Decoding decoding(*model_, output_, graphs_->build_target(sentences));
+    auto found = search(own, options, decoding);
+    for (std::size_t i = 0; i < places.size(); ++i) results[places[i]] = std::move(found[i]);
+  }
+  return results;
+}
+
+std::vector<std::vector<TokenHypothesis>> Translator::search(std::span<const SearchRequest> requests,
+                                                             const SearchOptions& options, Decoding& decoding) {
   if (requests.empty()) return {};
   const NoGrad no_grad;
-  begin(requests);
+  begin(requests, decoding);
   nn::SearchLimits limits{.end_of_sentence = target_->end(), .max_length = max_length_ - 1};
   for (const SearchRequest& request : requests) {
     limits.max_lengths.push_back(std::min(limits.max_length, std::ssize(request.source) + longer_than_source));
@@ -121,9 +144,9 @@ std::vector<std::vector<TokenHypothesis>> Translator::search(std::span<const Sea
   const std::vector<std::int32_t> first(requests.size(), target_->begin());
   std::vector<std::vector<nn::Hypothesis>> found;
   if (options.beam == 1) {
-    for (nn::Hypothesis& one : nn::greedy_search(scorer_, first, limits)) found.push_back({std::move(one)});
+    for (nn::Hypothesis& one : nn::greedy_search(decoding.scorer, first, limits)) found.push_back({std::move(one)});
   } else {
-    found = nn::beam_search(scorer_, first,
+    found = nn::beam_search(decoding.scorer, first,
                             {.width = options.beam,
                              .n_best = options.nbest,
                              .length_penalty = nn::LengthPenalty::gnmt,

@@ -77,17 +77,26 @@ class Translator {
                                                       const SearchOptions& options, DocumentContext& open);
 
  private:
+  /// The model on the graph of the longest target.
+  struct Decoding {
+    Decoding(const TranslationModel& model, PackedLinear& output, AttentionGraph graph);
+    nn::BatchedDecoder decoder;
+    nn::DecoderScorer scorer;
+  };
+
+  /// For requests whose targets have this graph.
+  std::vector<std::vector<TokenHypothesis>> search(std::span<const SearchRequest> requests,
+                                                   const SearchOptions& options, Decoding& decoding);
   /// Gives the decoder a hypothesis for each request, which has read what comes before its sentence.
-  void begin(std::span<const SearchRequest> requests);
+  void begin(std::span<const SearchRequest> requests, Decoding& decoding);
 
   const TranslationModel* model_;
   const TranslationGraphBuilder* graphs_;
   const SentenceTokens* target_;
   std::int64_t max_length_;
   std::unique_ptr<const GraphGenerator> cross_;
-  nn::BatchedDecoder decoder_;
   PackedLinear output_;
-  nn::DecoderScorer scorer_;
+  Decoding longest_;
 };
 
 }  // namespace bough

@@ -97,7 +97,8 @@ TEST(TranslationModel, TranslatesEachPairAsIfItWereAlone) {
   const std::vector<json> patterns = {"full",
                                       {{"kind", "bpt"}, {"k", 2}},
                                       {{"kind", "window"}, {"width", 2}},
-                                      {{"kind", "hierarchical"}, {"size", 3}, {"feedback", true}}};
+                                      {{"kind", "hierarchical"}, {"size", 3}, {"feedback", true}},
+                                      {{"kind", "sentences"}, {"size", 3}}};
   for (const json& encoder : patterns) {
     for (const json& decoder : patterns) {
       SCOPED_TRACE(encoder.dump() + " " + decoder.dump());
@@ -179,6 +180,22 @@ TEST(TranslationModel, ReadsItsContextThroughSelfAttention) {
   const Pair pair = pair_of({{3, 4}, {2, 5}}, 8);
   EXPECT_EQ(changed_rows(model, builder, pair, true, 0).size(), 5u);
   EXPECT_EQ(changed_rows(model, builder, pair, false, 0).size(), 5u);
+}
+
+TEST(TranslationModel, TellsPatternsWhichTokensAreASentence) {
+  manual_seed(5);
+  const json nothing = {{"kind", "sentences"}, {"reads", "nothing"}}, nodes = {{"kind", "sentences"}};
+  const Pair pair = pair_of({{3, 4}, {2, 5}}, 8);
+  const TranslationModel model(model_options(nothing, nothing));
+  const TranslationGraphBuilder builder = builder_of(nothing, nothing);
+  EXPECT_TRUE(builder.decoder_reads_sentences());
+  for (const bool source : {true, false}) {
+    EXPECT_EQ(changed_rows(model, builder, pair, source, 0).size(), 0u) << "the context is another sentence";
+    EXPECT_EQ(changed_rows(model, builder, pair, source, source ? 3 : 2).size(), 5u);
+  }
+  const TranslationModel hierarchical(model_options(nodes, nodes));
+  EXPECT_EQ(changed_rows(hierarchical, builder_of(nodes, nodes), pair, true, 0).size(), 5u);
+  EXPECT_FALSE(builder_of("full", {{"kind", "bpt"}}).decoder_reads_sentences());
 }
 
 /// -sum(q log p) per row in double precision, q smoothed; then the mean.

@@ -175,7 +175,8 @@ TEST_P(TranslatorOf, TranslatesADocumentSentenceAfterSentence) {
 
 INSTANTIATE_TEST_SUITE_P(Patterns, TranslatorOf,
                          testing::Values(R"("full")", R"({"kind": "bpt", "k": 1})", R"({"kind": "bpt", "k": 3})",
-                                         R"({"kind": "window", "width": 2})"));
+                                         R"({"kind": "window", "width": 2})", R"("sentences")",
+                                         R"({"kind": "sentences", "reads": "tokens"})"));
 
 TEST(DocumentContext, KeepsTheLastTokensOfEachSide) {
   DocumentContext context(4);

@@ -23,6 +23,7 @@ struct SentenceLengths {
 /// Sentence pairs side by side, prepared for a model: who attends to whom in encoder and decoder. Every pair is on its
 /// own; in a pair all tokens of the source, context included, are one sequence for the encoder, all tokens of the
 /// target one causal sequence for the decoder, and a target token attends to the tokens of its own sentence's source.
+/// Patterns that read BuildOptions::sentences are told which tokens are one.
 struct TranslationGraph {
   nn::LayerSchedule encoder = {};  ///< of its layers, with the tokens as read-out
   nn::LayerSchedule decoder = {};  ///< the same of the decoder
@@ -57,6 +58,11 @@ class TranslationGraphBuilder {
   /// The same without what only the decoder needs, for translating.
   TranslationGraph build_source(std::span<const SentenceLengths> pairs) const;
 
+  /// The decoder's graph of one target with these sentences, the last of which may be longer than it will become.
+  AttentionGraph build_target(std::span<const std::int64_t> sentences) const;
+  /// Whether that graph depends on more than the number of its tokens.
+  bool decoder_reads_sentences() const { return decoder_reads_sentences_; }
+
   /// The patterns, which keep their graphs; the options given.
   const std::shared_ptr<const GraphGenerator>& encoder_generator() const { return encoder_; }
   const std::shared_ptr<const GraphGenerator>& decoder_generator() const { return decoder_; }
@@ -64,6 +70,7 @@ class TranslationGraphBuilder {
 
  private:
   std::shared_ptr<const GraphGenerator> encoder_, decoder_, cross_;
+  bool encoder_reads_sentences_, decoder_reads_sentences_;
   TranslationGraphOptions options_;
 };
 
