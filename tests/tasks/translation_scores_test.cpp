@@ -113,7 +113,7 @@ TEST(Chrf, EqualsSacrebleuOnRealAndDegenerateCorpora) {
       const Chrf metric(chrf_options(wanted.at("options")));
       EXPECT_NEAR(metric.score(metric.count_corpus(hypotheses, references).totals()), wanted.at("score").get<double>(),
                   1e-6);
-      EXPECT_EQ(metric.name(), wanted.at("name"));
+      EXPECT_EQ(metric.name(), wanted.at("name").get<std::string>());
       if (references.size() == 1) {
         EXPECT_NEAR(corpus_chrf(hypotheses, references.front(), chrf_options(wanted.at("options"))),
                     wanted.at("score").get<double>(), 1e-6);

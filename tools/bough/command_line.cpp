@@ -294,6 +294,35 @@ void add_run_worker_command(Commands& commands) {
       .group("");  // not for people
 }
 
+void add_score_command(Commands& commands) {
+  const auto given = std::make_shared<ScoreCommand>();
+  CLI::App& command = commands.add("score", "Score translations: BLEU or chrF, and whether two systems differ",
+                                   [given] { run_score(*given); });
+  command.add_option("reference", given->reference, "What is right, one segment a line, plain or .gz; - for stdin")
+      ->type_name("FILE")
+      ->required();
+  command.add_option("hypothesis", given->hypothesis, "What a system wrote, line by line")
+      ->type_name("FILE")
+      ->required();
+  command.add_option("--metric", given->metric, "bleu, chrf or chrf++")->type_name("METRIC")->capture_default_str();
+  command.add_option("--tokenize", given->tokenize, "Of BLEU: 13a, intl, zh, char or none; default: 13a")
+      ->type_name("HOW");
+  command.add_option("--smooth", given->smoothing, "Of BLEU: exp, floor, add-k or none; default: exp")
+      ->type_name("HOW");
+  command.add_flag("--lowercase", given->lowercase, "Compare in small letters");
+  command.add_option("--extra-reference", given->references, "One more reference; may be given several times")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
+  command.add_option("--against", given->against, "What another system wrote: compare both by paired bootstrap")
+      ->type_name("FILE");
+  command.add_option("--samples", given->resampling.samples, "Resamples of the bootstrap")
+      ->type_name("N")
+      ->check(CLI::Range(1, 10000000).description(""))
+      ->capture_default_str();
+  command.add_option("--seed", given->resampling.seed, "Of the resamples")->type_name("N")->capture_default_str();
+  command.add_flag("--json", given->json, "One JSON object");
+}
+
 void add_translate_command(Commands& commands) {
   const auto given = std::make_shared<TranslateCommand>();
   CLI::App& command = commands.add("translate", "Translate text, line by line, with a model that bough run has trained",
@@ -342,6 +371,34 @@ void add_version_command(Commands& commands) {
   command.add_flag("--json", given->json, "One JSON object");
 }
 
+void add_vocab_command(Commands& commands) {
+  const auto given = std::make_shared<VocabCommand>();
+  CLI::App& command = commands.add("vocab", "Learn a SentencePiece model, the vocabulary of a translation model",
+                                   [given] { run_vocab(*given); });
+  SentencePieceTraining& training = given->training;
+  command.add_option("files", given->files, "Texts, plain or .gz; of both languages for a joint vocabulary")
+      ->type_name("FILE")
+      ->required();
+  command.add_option("--out", given->out, "The model")->type_name("FILE")->required();
+  command.add_option("--kind", training.kind, "bpe or unigram")->type_name("KIND")->capture_default_str();
+  command.add_option("--size", training.size, "Pieces, with <pad>, <unk>, <s> and </s>, which are 0 to 3")
+      ->type_name("N")
+      ->capture_default_str();
+  command
+      .add_option("--character-coverage", training.character_coverage,
+                  "The share of characters that get a piece; 1 for alphabets, 0.9995 for Chinese")
+      ->type_name("N")
+      ->capture_default_str();
+  command.add_option("--normalization", training.normalization, "nmt_nfkc, nfkc or identity")
+      ->type_name("HOW")
+      ->capture_default_str();
+  command.add_flag("--lowercase", training.lowercase, "Fold the case of letters");
+  command.add_flag("--byte-fallback", training.byte_fallback, "Write unknown characters as bytes: 256 more pieces");
+  command.add_option("--symbol", training.user_symbols, "A piece that is never cut; may be given several times")
+      ->type_name("TEXT")
+      ->allow_extra_args(false);
+}
+
 void add_watch_command(Commands& commands) {
   const auto given = std::make_shared<WatchCommand>();
   CLI::App& command = commands.add("watch", "Serve the report of a run that is under way; the page updates itself",
@@ -384,8 +441,10 @@ struct Program {
     add_report_command(commands);
     add_run_command(commands);
     add_run_worker_command(commands);
+    add_score_command(commands);
     add_translate_command(commands);
     add_version_command(commands);
+    add_vocab_command(commands);
     add_watch_command(commands);
   }
 };

@@ -7,6 +7,8 @@
 
 #include "bough/tasks/generate.h"
 #include "bough/tasks/translate.h"
+#include "bough/tasks/translation_scores.h"
+#include "tasks/data/sentencepiece.h"
 #include "tools/bench/benchmark.h"
 
 /// What each command of the program does with its options; command_line.cpp says how they are given. A command prints
@@ -119,6 +121,18 @@ void run_experiment(RunCommand command);
 /// which the process that asked learns from stdout.
 int run_worker();
 
+struct ScoreCommand {
+  std::string reference, hypothesis;    ///< files, or "-" for stdin
+  std::vector<std::string> references;  ///< further ones
+  std::string metric = "bleu";
+  std::optional<std::string> tokenize, smoothing;  ///< of BLEU
+  bool lowercase = false;
+  std::string against;  ///< the output of another system; empty: none
+  BootstrapOptions resampling;
+  bool json = false;
+};
+void run_score(const ScoreCommand& command);
+
 struct TranslateCommand {
   std::string run;
   std::string file;  ///< empty: stdin
@@ -129,6 +143,14 @@ struct TranslateCommand {
   TranslateOptions options;
 };
 void run_translate(const TranslateCommand& command);
+
+struct VocabCommand {
+  std::vector<std::string> files;
+  std::string out;
+  SentencePieceTraining training;
+};
+/// ConfigError in builds without SentencePiece.
+void run_vocab(const VocabCommand& command);
 
 struct WatchCommand {
   std::string folder;

@@ -149,9 +149,10 @@ double corpus_chrf(std::span<const std::string> hypotheses, std::span<const std:
 
 /// A score and what resamples say of it.
 struct ScoreEstimate {
-  double score = 0;          ///< of the corpus itself
-  double mean = 0;           ///< over the resamples
-  double low = 0, high = 0;  ///< between them lie 95% of the resamples
+  double score = 0;  ///< of the corpus itself
+  double mean = 0;   ///< over the resamples
+  double low = 0;    ///< 2.5% of the resamples lie below
+  double high = 0;   ///< and 2.5% above
 };
 
 /// What paired bootstrap resampling (Koehn, 2004) says of two systems.
