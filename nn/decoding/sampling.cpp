@@ -15,18 +15,6 @@ namespace {
 
 constexpr const char* sampling = "sampling";
 
-void check(const SamplingOptions& options) {
-  if (!(options.temperature >= 0) || std::isinf(options.temperature)) {
-    throw ConfigError(sampling, fmt::format("the temperature must be at least 0, not {}", options.temperature));
-  }
-  if (options.top_k < 0) {
-    throw ConfigError(sampling, fmt::format("top_k must be at least 1, or 0 for all; it is {}", options.top_k));
-  }
-  if (!(options.top_p > 0 && options.top_p <= 1)) {
-    throw ConfigError(sampling, fmt::format("top_p must be above 0 and at most 1, not {}", options.top_p));
-  }
-}
-
 /// Uniform in [0, 1) with 53 bits: a pure function of seed, sequence and step.
 double uniform_number(std::uint64_t seed, std::uint64_t sequence, std::int64_t step) {
   const auto bits = RandomStream{seed, static_cast<std::uint64_t>(step)}.block(sequence);
@@ -61,8 +49,20 @@ std::vector<std::int32_t> candidates(std::span<const double> weights, const Samp
 
 }  // namespace
 
+void check_sampling_options(const SamplingOptions& options) {
+  if (!(options.temperature >= 0) || std::isinf(options.temperature)) {
+    throw ConfigError(sampling, fmt::format("the temperature must be at least 0, not {}", options.temperature));
+  }
+  if (options.top_k < 0) {
+    throw ConfigError(sampling, fmt::format("top_k must be at least 1, or 0 for all; it is {}", options.top_k));
+  }
+  if (!(options.top_p > 0 && options.top_p <= 1)) {
+    throw ConfigError(sampling, fmt::format("top_p must be above 0 and at most 1, not {}", options.top_p));
+  }
+}
+
 std::int32_t choose_token(std::span<const float> scores, const SamplingOptions& options, double uniform) {
-  check(options);
+  check_sampling_options(options);
   const auto best = std::ranges::max_element(scores);
   const auto likeliest = static_cast<std::int32_t>(best - scores.begin());
   if (options.temperature == 0) return likeliest;
@@ -83,7 +83,7 @@ std::int32_t choose_token(std::span<const float> scores, const SamplingOptions& 
 
 std::vector<Hypothesis> sample(NextTokenScorer& scorer, std::span<const std::int32_t> first_tokens,
                                const SamplingOptions& options) {
-  check(options);
+  check_sampling_options(options);
   const std::vector<std::int64_t> lengths = checked_lengths(sampling, scorer, first_tokens, options.limits);
   const std::size_t count = lengths.size();
   if (!options.numbers.empty() && options.numbers.size() != count) {

@@ -180,6 +180,18 @@ void add_generate_command(Commands& commands) {
   command.add_option("--temperature", given->options.temperature, "0 takes the likeliest one each time")
       ->type_name("T")
       ->capture_default_str();
+  command.add_option("--top-k", given->options.top_k, "Choose from so many of the likeliest ones; 0: from all")
+      ->type_name("N")
+      ->capture_default_str();
+  command
+      .add_option("--top-p", given->options.top_p,
+                  "Choose from the likeliest ones whose probabilities together reach this much")
+      ->type_name("P")
+      ->capture_default_str();
+  command.add_option("--samples", given->samples, "Texts to write, printed one after the other when all are there")
+      ->type_name("N")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{10000}).description(""))
+      ->capture_default_str();
   command.add_option("--seed", given->options.seed, "Of the choices")->type_name("N")->capture_default_str();
   add_device_option(command, given->device);
   add_plugin_option(command, given->plugins);

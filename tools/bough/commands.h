@@ -51,6 +51,7 @@ struct GenerateCommand {
   bool last = false;
   std::vector<std::string> plugins;
   std::string device = "cpu";
+  std::int64_t samples = 1;
   GenerateOptions options;
 };
 void run_generate(GenerateCommand command);

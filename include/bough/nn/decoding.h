@@ -130,6 +130,9 @@ struct SamplingOptions {
   std::function<void(std::size_t sequence, std::int32_t token)> on_token = {};
 };
 
+/// ConfigError for a temperature, top_k or top_p that makes no sense: what sample begins with.
+void check_sampling_options(const SamplingOptions& options);
+
 /// Draws a continuation for each hypothesis of the scorer, which first reads first_tokens[i]: one result each, in
 /// order. Several samples of one prompt: scorer.reorder({0, 0, 0}) before. The same for any number of threads;
 /// otherwise as beam_search. log_probability is that of the model, whatever temperature, top_k and top_p are.
