@@ -18,6 +18,8 @@ class CheckpointNotes {
 
   /// The note of that name; IoError if it is not there.
   const std::string& at(const std::string& name) const;
+  /// All notes by name.
+  const std::map<std::string, std::string>& all() const { return file_.metadata; }
   /// The configuration of the run, as it was checked: "task", "model", "graph", "train".
   const nlohmann::json& config() const { return config_; }
   /// Tensors of the file.

@@ -10,11 +10,13 @@
 #include "tasks/language_model/char_lm.h"
 #include "tasks/nli/nli.h"
 #include "tasks/text_classification/text_classification.h"
+#include "tasks/translation/translation.h"
 
 namespace bough::tasks {
 
 const std::vector<const Task*>& all_tasks() {
-  static const std::vector<const Task*> all = {&char_lm_task(), &text_classification_task(), &nli_task()};
+  static const std::vector<const Task*> all = {&char_lm_task(), &text_classification_task(), &nli_task(),
+                                               &translation_task()};
   return all;
 }
 

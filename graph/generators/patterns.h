@@ -32,6 +32,7 @@ void add_kary(GeneratorRegistry& registry);
 void add_logsparse(GeneratorRegistry& registry);
 void add_longformer(GeneratorRegistry& registry);
 void add_memory(GeneratorRegistry& registry);
+void add_sentences(GeneratorRegistry& registry);
 void add_sparse_fixed(GeneratorRegistry& registry);
 void add_sparse_strided(GeneratorRegistry& registry);
 void add_star(GeneratorRegistry& registry);

@@ -277,6 +277,7 @@ GeneratorRegistry& generators() {
     add_logsparse(built_in);
     add_longformer(built_in);
     add_memory(built_in);
+    add_sentences(built_in);
     add_sparse_fixed(built_in);
     add_sparse_strided(built_in);
     add_star(built_in);

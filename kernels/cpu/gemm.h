@@ -4,6 +4,7 @@
 
 #include "bough/ops/matmul.h"
 #include "kernels/backend.h"
+#include "kernels/scratch.h"
 
 namespace bough {
 
@@ -44,6 +45,21 @@ struct GemmOptions {
 /// a or b. float and double.
 template <typename T>
 void gemm(Cpu, Matrix<const T> a, Matrix<const T> b, Matrix<T> c, const GemmOptions<T>& options = {});
+
+/// b of a product in the order in which gemm reads it: packed once for many products with few rows, where packing takes
+/// longer than multiplying.
+template <typename T>
+struct PackedMatrix {
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+  Scratch<T> panels;
+};
+template <typename T>
+PackedMatrix<T> pack_matrix(Cpu, Matrix<const T> b);
+
+/// The same bits as with b itself. Rows of a are contiguous.
+template <typename T>
+void gemm(Cpu, Matrix<const T> a, const PackedMatrix<T>& b, Matrix<T> c, const GemmOptions<T>& options = {});
 
 /// Equally shaped products one after the other in memory; a step of 0 uses the same operand for all.
 struct GemmBatch {

@@ -200,6 +200,15 @@ std::vector<double> GraphSelfAttention::spans() const {
 
 Tensor GraphSelfAttention::span_penalty() const { return mean(reach()); }
 
+Tensor GraphSelfAttention::span_weights() const {
+  if (!options_.soft_span) return {};
+  const auto ramp = static_cast<double>(options_.soft_span->ramp);
+  Tensor far = Tensor::empty({options_.soft_span->max_span + 1, 1});
+  for (std::int64_t x = 0; x < far.size(0); ++x)
+    far.data<float>()[x] = static_cast<float>(ramp) - static_cast<float>(x);
+  return clamp((reach() + far.to(span_logits.device())) / ramp, 0, 1);
+}
+
 Tensor GraphSelfAttention::edge_weights(const Tensor& distances) const {
   if (!options_.soft_span) return {};
   if (!distances.defined()) {
@@ -207,11 +216,7 @@ Tensor GraphSelfAttention::edge_weights(const Tensor& distances) const {
                       "a soft span needs the distance of each edge; run the model on make_layer_schedule(graph, ...)");
   }
   // One row for each distance that occurs in such a graph, looked up by the edges.
-  const auto ramp = static_cast<double>(options_.soft_span->ramp);
-  Tensor far = Tensor::empty({options_.soft_span->max_span + 1, 1});
-  for (std::int64_t x = 0; x < far.size(0); ++x)
-    far.data<float>()[x] = static_cast<float>(ramp) - static_cast<float>(x);
-  return gather_rows(clamp((reach() + far.to(span_logits.device())) / ramp, 0, 1), distances);
+  return gather_rows(span_weights(), distances);
 }
 
 }  // namespace bough::nn

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "bough/autograd/autograd.h"
 #include "bough/core/errors.h"
 #include "bough/nn/init.h"
 #include "bough/ops/arithmetic.h"
@@ -87,7 +88,24 @@ Tensor BlockPositions::forward(std::int64_t begin, std::int64_t end) const {
 }
 
 Tensor BlockPositions::forward(const Tensor& positions) const {
-  return gather_rows(forward(0, max_length_), positions);
+  // Decoding asks for a few rows in each step, for which the whole table would be much work. Elsewhere positions may be
+  // those of a captured step, which the host must not read.
+  if (grad_enabled() || positions.device().kind != Device::Kind::cpu) {
+    return gather_rows(forward(0, max_length_), positions);
+  }
+  std::vector<std::int64_t> block, place;
+  for (const std::int64_t position : positions.to_vector<std::int64_t>()) {
+    if (position < 0 || position >= max_length_) {
+      throw IndexError("block positions",
+                       fmt::format("there is no position {} of {}; raise max_length", position, max_length_));
+    }
+    block.push_back(position / places.size(0));
+    place.push_back(position % places.size(0));
+  }
+  const auto rows = [&](const Tensor& table, const std::vector<std::int64_t>& index) {
+    return gather_rows(table, Tensor::from_vector(index, positions.shape()));
+  };
+  return rows(blocks, block) + rows(places, place);
 }
 
 }  // namespace bough::nn

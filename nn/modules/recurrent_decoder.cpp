@@ -8,6 +8,8 @@
 #include "bough/autograd/autograd.h"
 #include "bough/core/errors.h"
 #include "bough/ops/arithmetic.h"
+#include "bough/ops/arrange.h"
+#include "bough/ops/rows.h"
 #include "nn/modules/recurrent_cells.h"
 
 namespace bough::nn {
@@ -48,7 +50,7 @@ std::span<const std::int32_t> RecurrentDecoder::predecessors(std::int64_t token)
 }
 
 RecurrentLevel RecurrentDecoder::next_level() const {
-  RecurrentLevel level{.nodes = 1, .positions = {}};
+  RecurrentLevel level{.nodes = size_, .positions = {}};
   const std::span<const std::int32_t> before = predecessors(position_);
   if (before.empty()) return level;
   const std::int64_t positions = std::max<std::int64_t>(1, model_->options().positions);
@@ -65,7 +67,7 @@ RecurrentLevel RecurrentDecoder::next_level() const {
   const Device device = model_->parameters().front().device();
   for (LevelEdges& edges : level.positions) {
     const auto count = static_cast<std::int64_t>(edges.sources.size());
-    if (count > 1) edges.destinations = zeros({count}, DType::int32, device);
+    if (count > 1) edges.destinations = repeat(arange(size_, {.dtype = DType::int32, .device = device}), 0, count);
   }
   return level;
 }
@@ -83,19 +85,20 @@ void RecurrentDecoder::forget_what_is_read_no_more() {
   if (position_ > 0) forget(position_ - 1);
 }
 
-Tensor RecurrentDecoder::read(const Tensor& token) {
+Tensor RecurrentDecoder::read(const Tensor& tokens) {
   if (position_ >= length()) {
     throw IndexError(decoding,
                      fmt::format("all {} tokens of the graph have been read; restart, or make a longer one", length()));
   }
   const std::int64_t in = model_->options().in;
-  if (token.shape() != Shape{1, in}) {
-    throw ShapeError(decoding, fmt::format("a token's input must be [1, {}], it is {}", in, to_string(token.shape())));
+  if (tokens.shape() != Shape{size_, in}) {
+    throw ShapeError(decoding, fmt::format("inputs must be [{}, {}], a token for each hypothesis; they are {}", size_,
+                                           in, to_string(tokens.shape())));
   }
   const NoGrad no_grad;
   const RecurrentLevel level = next_level();
   const std::span<const std::int32_t> before = predecessors(position_);
-  Tensor h = token;
+  Tensor h = tokens;
   for (std::int64_t index = 0; index < model_->num_layers(); ++index) {
     const RecurrentCell& cell = *model_->layer(index).along_;
     LayerCache& cache = caches_[static_cast<std::size_t>(index)];
@@ -111,11 +114,33 @@ Tensor RecurrentDecoder::read(const Tensor& token) {
   }
   forget_what_is_read_no_more();
   ++position_;
-  edges_followed_ = std::ssize(before);
+  edges_followed_ = std::ssize(before) * size_;
   return h;
 }
 
-void RecurrentDecoder::restart() {
+void RecurrentDecoder::reorder(std::span<const std::int32_t> parents) {
+  for (const std::int32_t parent : parents) {
+    if (0 <= parent && parent < size_) continue;
+    throw IndexError(decoding, fmt::format("there is no hypothesis {} of {}", parent, size_));
+  }
+  const NoGrad no_grad;
+  const Tensor index = Tensor::from_span(parents, {std::ssize(parents)}, model_->parameters().front().device());
+  const auto pick = [&](Tensor& rows) {
+    if (rows.defined()) rows = gather_rows(rows, index);
+  };
+  for (LayerCache& cache : caches_) {
+    for (RecurrentState& state : cache.states) {
+      pick(state.h);
+      pick(state.c);
+    }
+    for (Tensor& passed : cache.passed) pick(passed);
+  }
+  size_ = std::ssize(parents);
+}
+
+void RecurrentDecoder::restart(std::int64_t hypotheses) {
+  if (hypotheses < 0) throw ConfigError(decoding, fmt::format("there cannot be {} hypotheses", hypotheses));
+  size_ = hypotheses;
   position_ = 0;
   for (LayerCache& cache : caches_) cache = {};
 }

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "bough/core/errors.h"
+#include "tasks/data/archive.h"
 
 namespace bough {
 
@@ -19,7 +20,7 @@ std::string find_data_file(const std::string& path, const std::vector<std::strin
   }
   for (const std::string& place : places) {
     std::error_code ignored;
-    if (std::filesystem::exists(place, ignored)) return place;
+    if (std::filesystem::exists(place, ignored) || archive_member(place)) return place;
   }
   throw IoError("data",
                 fmt::format("there is no file '{}'; looked for {}; --data (RunOptions::data_folders) names the folder "

@@ -3,16 +3,20 @@
 #include <fmt/format.h>
 #include <zlib.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <limits>
 
 #include "bough/core/errors.h"
+#include "tasks/data/archive.h"
 
 namespace bough {
 namespace {
 
 constexpr std::size_t chunk_bytes = 1 << 18, longest_line = std::size_t{1} << 30;
+constexpr std::int64_t whole_file = std::numeric_limits<std::int64_t>::max();
 
 }  // namespace
 
@@ -24,16 +28,18 @@ struct LineReader::File {
 };
 
 LineReader::LineReader(std::string path)
-    : path_(std::move(path)), file_(std::make_unique<File>()), buffer_(chunk_bytes) {
+    : path_(std::move(path)), file_(std::make_unique<File>()), buffer_(chunk_bytes), left_(whole_file) {
   std::error_code ignored;
   if (std::filesystem::is_directory(path_, ignored)) {
     throw IoError("data", fmt::format("'{}' is a folder, a file is wanted", path_));
   }
+  const auto member = archive_member(path_);
   errno = 0;
-  file_->handle = ::gzopen(path_.c_str(), "rb");
+  file_->handle = ::gzopen(member ? member->archive.c_str() : path_.c_str(), "rb");
   if (file_->handle == nullptr) {
     throw IoError("data", fmt::format("'{}' cannot be read: {}", path_, std::strerror(errno == 0 ? ENOMEM : errno)));
   }
+  if (member) left_ = find_in_archive(file_->handle, *member);
 }
 
 LineReader::~LineReader() = default;
@@ -51,17 +57,20 @@ bool LineReader::fill() {
     }
     buffer_.resize(2 * buffer_.size());
   }
-  const int bytes = ::gzread(file_->handle, buffer_.data() + end_, static_cast<unsigned>(buffer_.size() - end_));
+  const auto wanted = std::min<std::int64_t>(left_, static_cast<std::int64_t>(buffer_.size() - end_));
+  const int bytes = ::gzread(file_->handle, buffer_.data() + end_, static_cast<unsigned>(wanted));
   int error = Z_OK;
   const char* reason = ::gzerror(file_->handle, &error);
   // A gzip file that ends too early is told by Z_BUF_ERROR alone.
-  if (bytes < 0 || error == Z_BUF_ERROR) {
+  const bool cut = error == Z_BUF_ERROR || (bytes == 0 && wanted > 0 && left_ < whole_file);
+  if (bytes < 0 || cut) {
     throw IoError("data", fmt::format("'{}' is damaged: {}", path_,
-                                      error == Z_ERRNO       ? std::strerror(errno)
-                                      : error == Z_BUF_ERROR ? "it ends too early"
-                                                             : reason));
+                                      error == Z_ERRNO ? std::strerror(errno)
+                                      : cut            ? "it ends too early"
+                                                       : reason));
   }
   at_end_ = bytes == 0;
+  if (left_ < whole_file) left_ -= bytes;
   end_ += static_cast<std::size_t>(bytes);
   return !at_end_;
 }

@@ -10,10 +10,11 @@
 
 namespace bough {
 
-/// Lines of a file, plain or gzip, one at a time: a file may be larger than memory.
+/// Lines of a file, plain or gzip, or of a file in a tar archive (see archive_member), one at a time: a file may be
+/// larger than memory.
 class LineReader {
  public:
-  /// IoError naming the path if it cannot be opened or is a folder.
+  /// IoError naming the path if it cannot be opened, is a folder or is not in its archive.
   explicit LineReader(std::string path);
   ~LineReader();
   LineReader(const LineReader&) = delete;
@@ -37,6 +38,7 @@ class LineReader {
   std::vector<char> buffer_;
   std::size_t begin_ = 0, end_ = 0;  ///< what is read and not given yet
   std::int64_t number_ = 0;
+  std::int64_t left_;  ///< bytes of the file that are not read yet, at most; known of files in archives
   bool at_end_ = false;
 };
 

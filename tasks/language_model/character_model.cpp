@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -16,6 +17,7 @@ namespace bough {
 namespace {
 
 constexpr const char* character_model = "character model";
+constexpr const char* character_decoder = "character decoder";
 
 nn::InputLayerOptions input_options(const CharacterModelOptions& options) {
   nn::InputLayerOptions input = options.input;
@@ -87,13 +89,17 @@ Tensor CharacterModel::embed(const TokenGraph& graph, const Tensor& characters) 
   return input_.forward(embeddings(characters), graph.length());
 }
 
-Tensor CharacterModel::embed_next(const Tensor& characters, std::int64_t begin) const {
-  return input_.forward_from(embeddings(characters), begin);
+Tensor CharacterModel::embed_at(const Tensor& characters, const Tensor& positions) const {
+  return input_.forward(embeddings(characters), positions);
 }
 
 Tensor CharacterModel::scores(const Tensor& states) const {
   const Tensor read = output_dropout_.forward(states);
   return output_ == nullptr ? embedding_.project(read) : output_->forward(read);
+}
+
+LinearPart CharacterModel::output_part() const {
+  return output_ == nullptr ? LinearPart{embedding_.weight} : output_->part();
 }
 
 Tensor CharacterModel::states(const TokenGraph& graph, const Tensor& tokens, nn::SegmentMemory* carried,
@@ -142,19 +148,108 @@ CharacterDecoder::CharacterDecoder(const CharacterModel& model, const GraphGener
     : CharacterDecoder(model, window_graph(generator, length)) {}
 
 CharacterDecoder::CharacterDecoder(const CharacterModel& model, AttentionGraph graph)
-    : model_(&model), device_(model.parameters().front().device()), decoder_(decoder_of(model, std::move(graph))) {}
+    : model_(&model),
+      device_(model.parameters().front().device()),
+      decoder_(decoder_of(model, std::move(graph))),
+      output_({model.output_part()}) {}
 
 CharacterDecoder::Decoder CharacterDecoder::decoder_of(const CharacterModel& model, AttentionGraph graph) {
   if (model.options().recurrent) return nn::RecurrentDecoder(model.recurrent(), std::move(graph));
-  return nn::IncrementalDecoder(model.transformer(), std::move(graph));
+  nn::BatchedDecoder decoder(model.transformer(), std::move(graph));
+  decoder.add();
+  return decoder;
 }
 
-Tensor CharacterDecoder::read(std::int32_t character) {
+std::int64_t CharacterDecoder::size() const {
+  return std::visit([](const auto& decoder) { return decoder.size(); }, decoder_);
+}
+
+std::int64_t CharacterDecoder::length() const {
+  return std::visit([](const auto& decoder) { return decoder.length(); }, decoder_);
+}
+
+std::int64_t CharacterDecoder::edges_followed() const {
+  return std::visit([](const auto& decoder) { return decoder.edges_followed(); }, decoder_);
+}
+
+std::int64_t CharacterDecoder::room() const {
+  if (const auto* recurrent = std::get_if<nn::RecurrentDecoder>(&decoder_)) return length() - recurrent->position();
+  const auto& batched = std::get<nn::BatchedDecoder>(decoder_);
+  std::int64_t furthest = 0;
+  for (std::int64_t i = 0; i < size(); ++i) furthest = std::max(furthest, batched.position(i));
+  return length() - furthest;
+}
+
+void CharacterDecoder::reorder(std::span<const std::int32_t> parents) {
+  std::visit([parents](auto& decoder) { decoder.reorder(parents); }, decoder_);
+}
+
+void CharacterDecoder::restart(std::int64_t texts) {
+  if (auto* recurrent = std::get_if<nn::RecurrentDecoder>(&decoder_)) return recurrent->restart(texts);
+  std::get<nn::BatchedDecoder>(decoder_).clear();
+  std::get<nn::BatchedDecoder>(decoder_).add(texts);
+}
+
+Tensor CharacterDecoder::states(std::span<const std::int32_t> characters, std::span<const std::int64_t> counts) {
+  auto* recurrent = std::get_if<nn::RecurrentDecoder>(&decoder_);
+  std::vector<std::int32_t> positions;
+  for (std::int64_t i = 0; i < std::ssize(counts); ++i) {
+    const std::int64_t begin =
+        recurrent != nullptr ? recurrent->position() : std::get<nn::BatchedDecoder>(decoder_).position(i);
+    for (std::int64_t at = begin; at < begin + counts[static_cast<std::size_t>(i)]; ++at) {
+      positions.push_back(static_cast<std::int32_t>(at));
+    }
+  }
+  const auto tensor = [this](std::span<const std::int32_t> values) {
+    return Tensor::from_span(values, {std::ssize(values)}, device_);
+  };
+  const Tensor inputs = model_->embed_at(tensor(characters), tensor(positions));
+  return recurrent != nullptr ? recurrent->read(inputs) : std::get<nn::BatchedDecoder>(decoder_).read(inputs, counts);
+}
+
+Tensor CharacterDecoder::score(std::span<const std::int32_t> characters) {
   const NoGrad no_grad;
-  const Tensor one = Tensor::from_vector(std::vector<std::int32_t>{character}, {1}, device_);
-  const Tensor input = model_->embed_next(one, position());
-  const Tensor state = std::visit([&](auto& decoder) { return decoder.read(input); }, decoder_);
-  return model_->scores(state).reshape({-1});
+  if (std::ssize(characters) != size()) {
+    throw ShapeError(character_decoder,
+                     fmt::format("there are {} characters for {} texts; each reads one", characters.size(), size()));
+  }
+  if (room() < 1) {
+    throw IndexError(character_decoder,
+                     fmt::format("a text has the longest length, {}; restart, or make a longer decoder", length()));
+  }
+  return output_.forward(states(characters, std::vector<std::int64_t>(characters.size(), 1)));
+}
+
+Tensor CharacterDecoder::read(std::int32_t character) { return score(std::span(&character, 1)).reshape({-1}); }
+
+void CharacterDecoder::read(std::span<const std::vector<std::int32_t>> characters) {
+  const NoGrad no_grad;
+  if (std::ssize(characters) != size()) {
+    throw ShapeError(character_decoder,
+                     fmt::format("there are characters for {} texts of {}", characters.size(), size()));
+  }
+  std::vector<std::int32_t> all;
+  std::vector<std::int64_t> counts;
+  for (const std::vector<std::int32_t>& text : characters) {
+    all.insert(all.end(), text.begin(), text.end());
+    counts.push_back(std::ssize(text));
+  }
+  if (all.empty()) return;
+  if (!std::holds_alternative<nn::RecurrentDecoder>(decoder_)) {
+    states(all, counts);
+    return;
+  }
+  for (const std::int64_t count : counts) {
+    if (count == counts.front()) continue;
+    throw ShapeError(character_decoder, fmt::format("recurrent layers read all texts in step; there are {} characters "
+                                                    "for one and {} for another",
+                                                    counts.front(), count));
+  }
+  for (std::size_t at = 0; at < characters.front().size(); ++at) {
+    std::vector<std::int32_t> next;
+    for (const std::vector<std::int32_t>& text : characters) next.push_back(text[at]);
+    states(next, std::vector<std::int64_t>(characters.size(), 1));
+  }
 }
 
 }  // namespace bough

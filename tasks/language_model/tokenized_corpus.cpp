@@ -14,6 +14,7 @@
 #include "bough/tasks/character_vocabulary.h"
 #include "src/core/files.h"
 #include "tasks/data/data_path.h"
+#include "tasks/data/hexadecimal.h"
 #include "tasks/language_model/sentencepiece_vocabulary.h"
 #include "tasks/language_model/word_vocabulary.h"
 
@@ -26,26 +27,6 @@ EncodedText shared(std::vector<std::int32_t> tokens) {
 
 ScoredText scored(TokenizedText tokenized) {
   return {.tokens = shared(std::move(tokenized.tokens)), .ends = std::move(tokenized.ends)};
-}
-
-std::string to_hexadecimal(const std::string& bytes) {
-  std::string text;
-  for (const char byte : bytes) text += fmt::format("{:02x}", static_cast<unsigned char>(byte));
-  return text;
-}
-
-std::string from_hexadecimal(const std::string& text) {
-  const auto digit = [&](char c) {
-    const auto place = std::string_view("0123456789abcdef").find(c);
-    if (place == std::string_view::npos) throw IoError("checkpoint", "the vocabulary is not hexadecimal");
-    return static_cast<int>(place);
-  };
-  if (text.size() % 2 != 0) throw IoError("checkpoint", "the vocabulary is not hexadecimal");
-  std::string bytes;
-  for (std::size_t i = 0; i < text.size(); i += 2) {
-    bytes += static_cast<char>(16 * digit(text[i]) + digit(text[i + 1]));
-  }
-  return bytes;
 }
 
 TokenizedCorpus without_unknown(std::unique_ptr<const Vocabulary> vocabulary, const TextSplits& splits) {

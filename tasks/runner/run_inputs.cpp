@@ -9,6 +9,7 @@
 #include <span>
 
 #include "bough/core/errors.h"
+#include "tasks/data/archive.h"
 #include "tasks/data/data_path.h"
 
 namespace bough::runner {
@@ -97,12 +98,13 @@ void collect_texts(const json& value, std::set<std::string>& texts) {
   }
 }
 
-/// The file or folder that a text names; empty if it names none.
+/// The file or folder that a text names, of a file in an archive the archive; empty if it names none.
 std::string path_of(const std::string& text, const std::vector<std::string>& folders) {
   if (text.empty()) return "";
   try {
     const std::string path = find_data_file(text, folders);
     std::error_code ignored;
+    if (const auto member = archive_member(path)) return member->archive;
     return fs::is_regular_file(path, ignored) || fs::is_directory(path, ignored) ? path : "";
   } catch (const IoError&) {
     return "";

@@ -43,6 +43,8 @@ ReadoutNodes readout_nodes(const AttentionGraph& graph, SequenceReadout readout)
   return result;
 }
 
+}  // namespace
+
 void require_own_tokens(const AttentionGraph& graph) {
   if (!graph.graph.is_bipartite()) return;
   throw ConfigError("graph",
@@ -50,16 +52,13 @@ void require_own_tokens(const AttentionGraph& graph) {
                     "a pattern whose tokens attend to their own text");
 }
 
-/// Attention plans are made on first use; made here, they are ready when the step begins.
-void make_plans(const nn::LayerSchedule& schedule, bool with_relations) {
+void make_attention_plans(const nn::LayerSchedule& schedule, bool with_relations) {
   for (const auto& stages : schedule.layers) {
     for (const nn::LayerStep& step : stages) {
       for (const Graph& graph : step.graphs) attention_plan_summary(graph, with_relations);
     }
   }
 }
-
-}  // namespace
 
 const std::vector<std::string>& sequence_readout_names() {
   static const std::vector<std::string> names = {"summary", "root", "tokens", "maximum"};
@@ -106,7 +105,7 @@ SequenceBatch SequenceBatcher::make(const std::vector<std::span<const std::int32
     batch.readout_rows = as_vector(readout.nodes, options_.device);
   } else {
     batch.schedule = nn::make_layer_schedule(graph, {.layers = options_.layers, .readout = readout.nodes});
-    if (options_.device == Device::cpu()) make_plans(batch.schedule, options_.with_relations);
+    if (options_.device == Device::cpu()) make_attention_plans(batch.schedule, options_.with_relations);
     batch.schedule = batch.schedule.to(options_.device);
   }
   batch.words = as_vector(words, options_.device);

@@ -40,6 +40,12 @@ struct SequenceBatch {
   std::int64_t num_sequences = 0;
 };
 
+/// ConfigError for a pattern whose tokens read states from outside of their text.
+void require_own_tokens(const AttentionGraph& graph);
+
+/// Attention plans are made on first use; made here, while another thread computes, they are ready when a step begins.
+void make_attention_plans(const nn::LayerSchedule& schedule, bool with_relations);
+
 /// Options of SequenceBatcher.
 struct SequenceBatcherOptions {
   std::int64_t layers = 1;  ///< of the model

@@ -65,6 +65,11 @@ TEST(Generate, ContinuesATextBeyondTheWindowTheSameForTheSameSeed) {
   EXPECT_EQ(first.output.size(), 8u + 70u + 1u);
   EXPECT_EQ(first.output, text("1").output);
   EXPECT_NE(first.output, text("2").output);
+  const ProgramResult several = run_bough({"generate", folder.file("out/runs/bpt-k1"), "--prompt", "Ash Bell",
+                                           "--count", "70", "--samples", "2", "--top-k", "0", "--top-p", "1"});
+  EXPECT_THAT(several.output, ::testing::StartsWith("==> 1 of 2 <==\n" + first.output + "==> 2 of 2 <==\nAsh Bell"));
+  EXPECT_EQ(run_bough({"generate", folder.file("out/runs/bpt-k1"), "--top-p", "0"}).exit_code, 2);
+  EXPECT_EQ(run_bough({"generate", folder.file("out/runs/bpt-k1"), "--samples", "0"}).exit_code, 2);
   const ProgramResult last = run_bough({"generate", folder.file("out/runs/bpt-k1"), "--last", "--count", "3"});
   EXPECT_EQ(last.exit_code, 0) << last.errors;
   EXPECT_EQ(run_bough({"generate", folder.file("out/runs/bpt-k1"), "--prompt", "\xff"}).exit_code, 2);

@@ -4,9 +4,11 @@
 
 #include <cmath>
 
+#include "bough/autograd/autograd.h"
 #include "bough/core/errors.h"
 #include "bough/core/random.h"
 #include "bough/ops/arithmetic.h"
+#include "bough/ops/arrange.h"
 #include "bough/ops/reduce.h"
 #include "tests/support/compare.h"
 #include "tests/support/gradient.h"
@@ -89,6 +91,9 @@ TEST(BlockPositions, AreTheSumOfABlockAndAPlaceInIt) {
   }
   const Tensor batch = Tensor::from_vector(std::vector<std::int32_t>{9, 0, 9}, {3});
   test::expect_same_bits(positions.forward(batch).detach().rows(2, 3), expected(9));
+  const NoGrad no_grad;
+  test::expect_same_bits(positions.forward(batch), concatenate({expected(9), expected(0), expected(9)}, 0));
+  EXPECT_THROW(positions.forward(Tensor::from_vector(std::vector<std::int32_t>{10}, {1})), IndexError);
 }
 
 TEST(BlockPositions, OfAStrideAboveTheLengthAreOneBlock) {

@@ -63,6 +63,48 @@ TEST(RecurrentDecoder, ReadsSeveralPredecessorsSummedOrByPosition) {
   expect_same_as_whole({.in = 3, .dim = 4, .layers = 2, .positions = 2}, causal_graph(two_chains));
 }
 
+TEST(RecurrentDecoder, RunsHypothesesSideBySideThatGoOnFromEachOther) {
+  struct Case {
+    RecurrentStackOptions options;
+    json pattern;
+  };
+  for (const Case& one :
+       {Case{{.in = 3, .dim = 4, .layers = 2}, "chain"}, Case{{.in = 3, .dim = 4, .layers = 2}, two_chains},
+        Case{{.in = 3, .dim = 4, .layers = 2, .positions = 2}, two_chains},
+        Case{{.in = 3, .dim = 4, .layers = 2, .cell = Cell::mlstm}, "chain"},
+        Case{{.in = 3, .dim = 4, .layers = 2, .cell = Cell::rhn, .depth = 2}, "chain"},
+        Case{{.in = 3, .dim = 4, .layers = 2, .cell = Cell::qrnn}, "chain"}}) {
+    const AttentionGraph graph = causal_graph(one.pattern);
+    const RecurrentStack model(one.options);
+    RecurrentDecoder together(model, graph);
+    together.restart(3);
+    std::vector<std::vector<Tensor>> read(3);
+    for (std::int64_t i = 0; i < 12; ++i) {
+      if (i == 5 || i == 8) {
+        const std::vector<std::int32_t> parents =
+            i == 5 ? std::vector<std::int32_t>{2, 0, 2, 1} : std::vector<std::int32_t>{3, 0};
+        together.reorder(parents);
+        std::vector<std::vector<Tensor>> next;
+        for (const std::int32_t parent : parents) next.push_back(read[static_cast<std::size_t>(parent)]);
+        read = std::move(next);
+      }
+      ASSERT_EQ(together.size(), std::ssize(read));
+      const Tensor x = random_tensor({together.size(), 3}, DType::float32, static_cast<std::uint64_t>(i));
+      const Tensor rows = together.read(x);
+      for (std::size_t h = 0; h < read.size(); ++h) {
+        const auto row = static_cast<std::int64_t>(h);
+        read[h].push_back(x.rows(row, row + 1));
+        RecurrentDecoder alone(model, graph);
+        Tensor last;
+        for (const Tensor& token : read[h]) last = alone.read(token);
+        test::expect_same_bits(rows.rows(row, row + 1), last);
+      }
+    }
+    EXPECT_THROW(together.reorder(std::vector<std::int32_t>{0, 2}), IndexError);
+    EXPECT_THROW(together.restart(-1), ConfigError);
+  }
+}
+
 TEST(RecurrentDecoder, DropsNothingInTraining) {
   const RecurrentStack model({.in = 3, .dim = 4, .layers = 2, .dropout = 0.5});
   RecurrentDecoder decoder(model, causal_graph("chain"));

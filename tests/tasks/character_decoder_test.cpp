@@ -139,8 +139,47 @@ TEST(CharacterDecoder, StartsAnewAfterARestart) {
   EXPECT_EQ(read_three(), first);
 }
 
-TEST(GenerateText, RefusesANegativeCountBeforeItReadsTheCheckpoint) {
+TEST(CharacterDecoder, ReadsManyTextsSideBySide) {
+  const auto chain = generators().make("chain"), tree = generators().make("bpt", {{"k", 2}});
+  CharacterModelOptions recurrent{.vocabulary = 11,
+                                  .recurrent = nn::RecurrentStackOptions{.dim = 16, .layers = 2},
+                                  .input = {.max_length = 16, .positions = nn::Positions::sinusoidal}};
+  for (const bool is_tree : {true, false}) {
+    const GraphGenerator& generator = is_tree ? *tree : *chain;
+    const CharacterModel model(is_tree ? small(generator, 16, true) : recurrent);
+    CharacterDecoder decoder(model, generator, 16), alone(model, generator, 16);
+    EXPECT_EQ(decoder.size(), 1);
+    decoder.restart(2);
+    const std::vector<std::vector<std::int32_t>> prompts{{1, 2, 3}, {4, 5, is_tree ? 6 : 7}};
+    decoder.read(prompts);
+    decoder.reorder(std::vector<std::int32_t>{1, 1, 0});
+    EXPECT_EQ(decoder.size(), 3);
+    EXPECT_EQ(decoder.room(), 13);
+    const Tensor scores = decoder.score(std::vector<std::int32_t>{8, 9, 10});
+    EXPECT_EQ(scores.shape(), (Shape{3, 11}));
+    const std::vector<std::vector<std::int32_t>> texts{
+        {4, 5, prompts[1][2], 8}, {4, 5, prompts[1][2], 9}, {1, 2, 3, 10}};
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      alone.restart();
+      Tensor expected;
+      for (const std::int32_t character : texts[i]) expected = alone.read(character);
+      const auto row = static_cast<std::int64_t>(i);
+      EXPECT_EQ(scores.rows(row, row + 1).to_vector<float>(), expected.to_vector<float>());
+    }
+    EXPECT_THROW(decoder.read(1), ShapeError) << "there are three texts";
+    EXPECT_THROW(decoder.score(std::vector<std::int32_t>{1, 2}), ShapeError);
+    EXPECT_THROW(decoder.read(prompts), ShapeError);
+    if (is_tree) continue;
+    EXPECT_THROW(decoder.read(std::vector<std::vector<std::int32_t>>{{1}, {2}, {3, 4}}), ShapeError);
+  }
+}
+
+TEST(GenerateText, RefusesWrongOptionsBeforeItReadsTheCheckpoint) {
   EXPECT_THROW(generate_text("nowhere.safetensors", {.count = -1}), ConfigError);
+  EXPECT_THROW(generate_text("nowhere.safetensors", {.temperature = -1}), ConfigError);
+  EXPECT_THROW(generate_text("nowhere.safetensors", {.top_k = -1}), ConfigError);
+  EXPECT_THROW(generate_text("nowhere.safetensors", {.top_p = 1.5}), ConfigError);
+  EXPECT_THROW(generate_texts("nowhere.safetensors", {}, 0), ConfigError);
   EXPECT_THROW(generate_text("nowhere.safetensors", {.count = 0}), IoError);
 }
 

@@ -54,6 +54,32 @@ TEST(Generate, WritesPiecesOfWords) {
   EXPECT_NE(text, generate_text(checkpoint, {.prompt = "Ash \xff", .count = 40, .seed = 6}));
 }
 
+TEST(Generate, WritesSeveralTextsTheFirstOfWhichIsThatOfOneAlone) {
+  const test::TemporaryFolder folder;
+  const std::string checkpoint = trained(folder, {});
+  std::string streamed;
+  const GenerateOptions options{.prompt = "Ash Bell and many more than fit",
+                                .count = 40,
+                                .temperature = 0.8,
+                                .top_k = 12,
+                                .top_p = 0.9,
+                                .seed = 3,
+                                .on_text = [&](std::string_view more) { streamed += more; }};
+  const std::vector<std::string> texts = generate_texts(checkpoint, options, 3);
+  ASSERT_EQ(texts.size(), 3u);
+  EXPECT_EQ(options.prompt + streamed, texts[0]);
+  for (const std::string& text : texts) EXPECT_EQ(text.size(), options.prompt.size() + 40);
+  EXPECT_NE(texts[0], texts[1]);
+  EXPECT_NE(texts[1], texts[2]);
+  EXPECT_EQ(generate_text(checkpoint, options), texts[0]);
+  GenerateOptions likeliest = options, one = options;
+  likeliest.temperature = 0;
+  one.top_k = 1;
+  EXPECT_EQ(generate_text(checkpoint, likeliest), generate_text(checkpoint, one));
+  one.count = 0;
+  EXPECT_EQ(generate_text(checkpoint, one), options.prompt);
+}
+
 TEST(Generate, TakesCheckpointsThatKnowOnlyCharactersAndTransformers) {
   const test::TemporaryFolder folder;
   const std::string checkpoint = trained(folder, {"graph=memory", "task.carry_memory=false"});

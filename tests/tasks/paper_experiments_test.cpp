@@ -11,6 +11,8 @@
 #include "bough/core/json.h"
 #include "tasks/language_model/char_lm.h"
 #include "tasks/runner/experiment.h"
+#include "tasks/transformer_settings.h"
+#include "tasks/translation/translation.h"
 
 namespace bough::runner {
 namespace {
@@ -298,6 +300,115 @@ TEST(PaperExperiments, OfThroughputHaveTheModelAndThePatternsOfThePaper) {
   const std::set<std::string> all{"full", "k1", "k4", "k16", "k64"};
   EXPECT_EQ(patterns, (std::map<std::int64_t, std::set<std::string>>{
                           {512, all}, {1024, all}, {2048, all}, {4096, all}, {8192, all}}));
+}
+
+/// 1 / sqrt(512 warmup), times the factor: the highest rate of the schedule.
+double noam_peak(double factor, double warmup) { return factor / std::sqrt(static_cast<double>(dim) * warmup); }
+
+TEST(PaperExperiments, OfTranslationHaveTheAuthorsModelAndTraining) {
+  for (const std::string name : {"iwslt15_zh_en", "wmt14_en_de"}) {
+    const bool documents = name == "iwslt15_zh_en";
+    for (const PlannedRun& run : shipped(name).runs) {
+      SCOPED_TRACE(name + " " + run.name);
+      const Settings &task = run.checked.task, &model = run.checked.model, &train = run.checked.train;
+      EXPECT_EQ(model.integer("layers"), 6);
+      EXPECT_FALSE(model.has("decoder_layers"));
+      EXPECT_EQ(model.integer("dim"), dim);
+      EXPECT_EQ(model.integer("heads"), dim / head_dim);
+      EXPECT_EQ(model.integer("ffn"), hidden);
+      EXPECT_EQ(model.string("norm"), "post");
+      EXPECT_TRUE(model.boolean("input_norm"));
+      EXPECT_TRUE(model.boolean("tied"));
+      EXPECT_DOUBLE_EQ(model.number("input_scale") * std::sqrt(static_cast<double>(dim)), 1);
+      EXPECT_EQ(train.string("schedule"), "noam");
+      EXPECT_EQ(train.integer("warmup"), documents ? 8000 : 4000);
+      EXPECT_NEAR(train.number("learning_rate"), documents ? noam_peak(1, 8000) : noam_peak(2, 4000), 1e-7);
+      EXPECT_EQ(train.string("optimizer"), "adam");
+      EXPECT_EQ(train.number("beta1"), 0.9);
+      EXPECT_EQ(train.number("beta2"), 0.98);
+      EXPECT_EQ(train.number("label_smoothing"), 0.1);
+      EXPECT_EQ(train.integer("average_checkpoints"), 10);
+      EXPECT_EQ(train.integer("gradient_accumulation"), documents ? 1 : 2);
+      EXPECT_EQ(task.integer("beam"), 5);
+      EXPECT_EQ(task.string("tokenize"), documents ? "13a" : "intl");
+      const Settings vocabulary = task.object("vocabulary");
+      EXPECT_EQ(vocabulary.boolean("joint"), !documents);
+      if (documents) {
+        EXPECT_EQ(vocabulary.integer("size"), 30'000);
+      }
+      const bool bpt = run.checked.graph["kind"] == "bpt";
+      EXPECT_EQ(model.string("positions"), bpt ? "relations" : "sinusoidal");
+      EXPECT_TRUE(!bpt || run.checked.graph["alignment"] == "slot");
+      EXPECT_TRUE(!bpt || run.checked.graph["clip_levels"] == (documents ? 3 : 2));
+    }
+  }
+}
+
+TEST(PaperExperiments, OfTranslationSweepContextsOrDensities) {
+  std::map<std::string, std::set<std::int64_t>> contexts;
+  for (const PlannedRun& run : shipped("iwslt15_zh_en").runs) {
+    const json& graph = run.checked.graph;
+    const std::string pattern = graph["kind"] == "bpt" ? "bpt " + graph["k"].dump() : graph["kind"].get<std::string>();
+    contexts[pattern].insert(run.checked.task.integer("context"));
+  }
+  const std::set<std::int64_t> all{0, 32, 64, 128};
+  EXPECT_EQ(contexts, (std::map<std::string, std::set<std::int64_t>>{{"bpt 4", all}, {"bpt 8", all}, {"full", all}}));
+
+  std::set<std::string> patterns;
+  for (const PlannedRun& run : shipped("wmt14_en_de").runs) {
+    const json& graph = run.checked.graph;
+    patterns.insert(graph["kind"] == "bpt" ? "bpt " + graph["k"].dump() : graph["kind"].get<std::string>());
+    EXPECT_EQ(run.checked.task.integer("context"), 0);
+  }
+  EXPECT_EQ(patterns, (std::set<std::string>{"bpt 1", "bpt 2", "bpt 4", "bpt 8", "full"}));
+}
+
+TEST(PaperExperiments, OfTranslationCiteWhatWasPublished) {
+  const std::map<std::string, std::map<std::string, double>> published{
+      {"iwslt15_zh_en",
+       {{"Transformer", 18.85},
+        {"BPT, no context", 19.19},
+        {"BPT, context 32", 19.84},
+        {"Transformer+cache", 17.32},
+        {"HAN-NMT", 17.79}}},
+      {"wmt14_en_de",
+       {{"ByteNet", 23.75}, {"GNMT", 24.6}, {"ConvS2S", 25.16}, {"Transformer", 27.2}, {"BPT, k = 4", 27.6}}}};
+  for (const auto& [name, figures] : published) {
+    const Experiment experiment = shipped(name);
+    EXPECT_EQ(experiment.references.size(), figures.size());
+    for (const auto& [system, value] : figures) {
+      SCOPED_TRACE(name + " " + system);
+      const auto cited = std::ranges::find(experiment.references, system + " (published)", &Reference::name);
+      ASSERT_NE(cited, experiment.references.end());
+      EXPECT_EQ(cited->value, value);
+    }
+  }
+}
+
+/// A layer of the encoder has 4 projections, of the decoder 8; the relations of a tree with 6 + 1 levels, the upper
+/// ones clipped.
+TEST(PaperExperiments, OfTranslationHaveTheParametersOfThePaper) {
+  for (const PlannedRun& run : shipped("wmt14_en_de").runs) {
+    SCOPED_TRACE(run.name);
+    const tasks::TranslationPatterns patterns = tasks::translation_patterns(run.checked.model, run.checked.graph);
+    const std::int64_t longest = tasks::longest_sequence(run.checked.task);
+    nn::GraphTransformerOptions encoder = tasks::transformer_options(run.checked.model, *patterns.encoder, longest);
+    const bool bpt = run.checked.graph["kind"] == "bpt";
+    const std::int64_t relations = bpt ? (2 * run.checked.graph["k"].get<std::int64_t>() + 1) * 3 : 0;
+    EXPECT_EQ(encoder.layer.num_relations, relations);
+    constexpr std::int64_t vocabulary = 37000;
+    const TranslationModel model({.source_vocabulary = vocabulary,
+                                  .target_vocabulary = vocabulary,
+                                  .encoder = encoder,
+                                  .decoder = {.layers = 6, .layer = encoder.layer},
+                                  .input = tasks::input_layer_options(run.checked.model, longest),
+                                  .shared_embeddings = true});
+    const std::int64_t feed_forward = 2 * dim * hidden + hidden + dim, norm = 2 * dim;
+    const std::int64_t encoder_layer = 4 * dim * dim + feed_forward + 2 * norm + relations * head_dim;
+    const std::int64_t decoder_layer = 8 * dim * dim + feed_forward + 3 * norm + relations * head_dim;
+    EXPECT_EQ(model.parameter_count(), vocabulary * dim + norm + 6 * (encoder_layer + decoder_layer));
+    EXPECT_NEAR(static_cast<double>(model.parameter_count()), 63e6, 1.5e6);
+  }
 }
 
 }  // namespace

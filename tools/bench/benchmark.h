@@ -62,6 +62,7 @@ Times measure_both_settled(const Options& options, FunctionRef<void()> ours, Fun
 void run_allocation(const Options& options, const Report& report);
 void run_attention(const Options& options, const Report& report);
 void run_attention_ablation(const Options& options, const Report& report);
+void run_decode(const Options& options, const Report& report);
 void run_elementwise(const Options& options, const Report& report);
 void run_gemm(const Options& options, const Report& report);
 void run_graph_build(const Options& options, const Report& report);

@@ -9,6 +9,10 @@ const std::vector<Benchmark>& benchmarks() {
        run_attention, true},
       {"attention_ablation", "the attention plan against plans with one of its refinements switched off",
        run_attention_ablation},
+      {"decode",
+       "a token of a text that is being written, by length; without cache, side by side, beams; peers/decode.py runs "
+       "torch beside",
+       run_decode},
       {"elementwise", "arithmetic, activations and reductions, against a plain copy and <cmath>", run_elementwise},
       {"gemm", "matrix products of dense layers and their backward pass, against threaded OpenBLAS", run_gemm},
       {"graph_build", "causal partition graphs with relations and both formats, against plain loops", run_graph_build},

@@ -180,6 +180,18 @@ void add_generate_command(Commands& commands) {
   command.add_option("--temperature", given->options.temperature, "0 takes the likeliest one each time")
       ->type_name("T")
       ->capture_default_str();
+  command.add_option("--top-k", given->options.top_k, "Choose from so many of the likeliest ones; 0: from all")
+      ->type_name("N")
+      ->capture_default_str();
+  command
+      .add_option("--top-p", given->options.top_p,
+                  "Choose from the likeliest ones whose probabilities together reach this much")
+      ->type_name("P")
+      ->capture_default_str();
+  command.add_option("--samples", given->samples, "Texts to write, printed one after the other when all are there")
+      ->type_name("N")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{10000}).description(""))
+      ->capture_default_str();
   command.add_option("--seed", given->options.seed, "Of the choices")->type_name("N")->capture_default_str();
   add_device_option(command, given->device);
   add_plugin_option(command, given->plugins);
@@ -324,6 +336,47 @@ void add_score_command(Commands& commands) {
   command.add_flag("--json", given->json, "One JSON object");
 }
 
+void add_translate_command(Commands& commands) {
+  const auto given = std::make_shared<TranslateCommand>();
+  CLI::App& command = commands.add("translate", "Translate text, line by line, with a model that bough run has trained",
+                                   [given] { run_translate(*given); });
+  command
+      .add_option("run", given->run,
+                  "The folder of a run (DIR/runs/NAME), or a checkpoint; the folder of an experiment lists its runs")
+      ->type_name("DIR")
+      ->required();
+  command
+      .add_option("file", given->file,
+                  "One sentence a line, plain or .gz; a blank line or <d> begins a document and is printed as it is; "
+                  "default: stdin")
+      ->type_name("FILE");
+  command.add_option("--beam", given->options.beam, "Hypotheses that the search keeps; 1 is greedy")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1024).description(""))
+      ->capture_default_str();
+  command
+      .add_option("--length-penalty", given->options.length_penalty,
+                  "Log probabilities are divided by ((5 + length) / 6) to this power")
+      ->type_name("P")
+      ->capture_default_str();
+  command
+      .add_option(
+          "--nbest", given->options.nbest,
+          "From 2 on: so many lines for each sentence, with its line number, score and translation between tabs")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1024).description(""))
+      ->capture_default_str();
+  command
+      .add_option("--context", given->context,
+                  "Tokens of the document that are read with a sentence; default: as in training, which is the most")
+      ->type_name("N")
+      ->check(CLI::Range(0, 65536).description(""));
+  command.add_flag("--last", given->last,
+                   "The parameters after the last step, not those that were best on validation data");
+  add_device_option(command, given->device);
+  add_plugin_option(command, given->plugins);
+}
+
 void add_version_command(Commands& commands) {
   const auto given = std::make_shared<VersionCommand>();
   CLI::App& command = commands.add("version", "Version, commit, compiler, libraries, instruction set, threads and CUDA",
@@ -402,6 +455,7 @@ struct Program {
     add_run_command(commands);
     add_run_worker_command(commands);
     add_score_command(commands);
+    add_translate_command(commands);
     add_version_command(commands);
     add_vocab_command(commands);
     add_watch_command(commands);

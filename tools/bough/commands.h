@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "bough/tasks/generate.h"
+#include "bough/tasks/translate.h"
 #include "bough/tasks/translation_scores.h"
 #include "tasks/data/sentencepiece.h"
 #include "tools/bench/benchmark.h"
@@ -50,6 +51,7 @@ struct GenerateCommand {
   bool last = false;
   std::vector<std::string> plugins;
   std::string device = "cpu";
+  std::int64_t samples = 1;
   GenerateOptions options;
 };
 void run_generate(GenerateCommand command);
@@ -131,6 +133,17 @@ struct ScoreCommand {
   bool json = false;
 };
 void run_score(const ScoreCommand& command);
+
+struct TranslateCommand {
+  std::string run;
+  std::string file;  ///< empty: stdin
+  bool last = false;
+  std::optional<std::int64_t> context;  ///< default: as in training
+  std::vector<std::string> plugins;
+  std::string device = "cpu";
+  TranslateOptions options;
+};
+void run_translate(const TranslateCommand& command);
 
 struct VocabCommand {
   std::vector<std::string> files;

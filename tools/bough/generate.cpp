@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "bough/core/errors.h"
 #include "bough/graph/plugin.h"
@@ -21,13 +22,19 @@ void run_generate(GenerateCommand command) {
   warn_of_another_graph(*checkpoint);
   // The prompt comes with the first new text: nothing is printed for one that the model cannot read.
   std::string before = command.options.prompt;
-  command.options.on_text = [&before](std::string_view text) {
-    fmt::print("{}", std::exchange(before, ""));
-    std::fwrite(text.data(), 1, text.size(), stdout);
-    std::fflush(stdout);
-  };
+  const bool one = command.samples == 1;
+  if (one) {
+    command.options.on_text = [&before](std::string_view text) {
+      fmt::print("{}", std::exchange(before, ""));
+      std::fwrite(text.data(), 1, text.size(), stdout);
+      std::fflush(stdout);
+    };
+  }
   try {
-    generate_text(*checkpoint, command.options);
+    const std::vector<std::string> texts = generate_texts(*checkpoint, command.options, command.samples);
+    for (std::size_t i = 0; !one && i < texts.size(); ++i) {
+      fmt::print("{}==> {} of {} <==\n{}", i == 0 ? "" : "\n", i + 1, texts.size(), texts[i]);
+    }
   } catch (const ConfigError& error) {
     const std::string text = error.what(), place = "[vocabulary] ";
     if (!text.starts_with(place)) throw;

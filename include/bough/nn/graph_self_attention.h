@@ -75,6 +75,12 @@ class GraphSelfAttention : public Module {
   /// soft span.
   Tensor span_penalty() const;
 
+  /// What queries times keys are multiplied by.
+  double score_scale() const;
+  /// clip((ramp + z - distance) / ramp, 0, 1) of each head: a table [max_span + 1, heads], by distance. Undefined
+  /// without a soft span.
+  Tensor span_weights() const;
+
   /// The options it was made with.
   const GraphSelfAttentionOptions& options() const { return options_; }
 
@@ -87,14 +93,12 @@ class GraphSelfAttention : public Module {
   /// Heads of the queries [num_dst, heads * head_dim], joined again but not projected.
   Tensor attended(std::span<const Graph> graphs, Tensor queries, Tensor keys, Tensor values, const Tensor& distances,
                   ActivationPolicy policy = ActivationPolicy::save_all) const;
-  /// What queries times keys are multiplied by.
-  double score_scale() const;
   void require_relations(std::span<const Graph> graphs) const;
   /// How many heads forward should compute together.
   std::int64_t heads_at_once(std::span<const Graph> graphs, const Tensor& nodes) const;
   /// z of each head, [heads].
   Tensor reach() const;
-  /// clip((ramp + z - distance) / ramp, 0, 1) of each edge and head.
+  /// The row of span_weights of each edge.
   Tensor edge_weights(const Tensor& distances) const;
 
   GraphSelfAttentionOptions options_;

@@ -62,14 +62,19 @@ class GraphTransformerDecoder : public Module {
   /// the pattern "cross" has it; other nodes start from zeros and read only each other and the tokens.
   Tensor forward(const LayerSchedule& schedule, const Graph& cross, const Tensor& tokens, const Tensor& encoded) const;
 
-  /// The number of layers, and one of them.
+  /// The options given; the number of layers, and one of them.
+  const GraphTransformerDecoderOptions& options() const { return options_; }
   std::int64_t num_layers() const { return static_cast<std::int64_t>(layers_.size()); }
   GraphTransformerDecoderLayer& layer(std::int64_t index) { return *layers_.at(static_cast<std::size_t>(index)); }
+  const GraphTransformerDecoderLayer& layer(std::int64_t index) const {
+    return *layers_.at(static_cast<std::size_t>(index));
+  }
+  /// What follows the last layer: the normalisation that pre_norm needs, else nothing.
+  Tensor finish(const Tensor& h) const { return final_norm_ == nullptr ? h : final_norm_->forward(h); }
 
  private:
   void require_fit(const LayerSchedule& schedule, const Graph& cross, const Tensor& tokens,
                    const Tensor& encoded) const;
-  Tensor finish(const Tensor& h) const { return final_norm_ == nullptr ? h : final_norm_->forward(h); }
 
   std::vector<std::unique_ptr<GraphTransformerDecoderLayer>> layers_;
   std::unique_ptr<LayerNorm> final_norm_;

@@ -5,12 +5,14 @@
 #include <variant>
 #include <vector>
 
+#include "bough/nn/batched_decoder.h"
+#include "bough/nn/decoding.h"
 #include "bough/nn/graph_transformer.h"
-#include "bough/nn/incremental_decoder.h"
 #include "bough/nn/input_layer.h"
 #include "bough/nn/layers.h"
 #include "bough/nn/recurrent_decoder.h"
 #include "bough/nn/recurrent_stack.h"
+#include "bough/ops/packed_linear.h"
 #include "bough/tasks/token_graph.h"
 
 namespace bough {
@@ -58,10 +60,12 @@ class CharacterModel : public nn::Module {
 
   /// What the first layer reads of all characters of a batch, as forward takes them.
   Tensor embed(const TokenGraph& graph, const Tensor& characters) const;
-  /// What it reads of characters that follow each other in one window, from position `begin` on.
-  Tensor embed_next(const Tensor& characters, std::int64_t begin) const;
+  /// What it reads of characters at any positions of their windows, int32 [count] each.
+  Tensor embed_at(const Tensor& characters, const Tensor& positions) const;
   /// What the last layer made of some tokens, normalised -> their scores.
   Tensor scores(const Tensor& states) const;
+  /// The layer that makes scores of states.
+  LinearPart output_part() const;
   /// The layers; ConfigError if they are not of that kind.
   const nn::GraphTransformer& transformer() const;
   const nn::RecurrentStack& recurrent() const;
@@ -82,45 +86,49 @@ class CharacterModel : public nn::Module {
   nn::Dropout output_dropout_;
 };
 
-/// Reads a text character by character and predicts the next one each time: see nn::IncrementalDecoder and
-/// nn::RecurrentDecoder. The same scores as the model on the whole window, to rounding.
-class CharacterDecoder {
+/// Reads texts character by character and predicts the next one each time, for one text or many side by side: see
+/// nn::BatchedDecoder and nn::RecurrentDecoder. The same scores as the model on the whole window, to rounding. Searches
+/// of bough/nn/decoding.h write with it.
+class CharacterDecoder : public nn::NextTokenScorer {
  public:
   /// generator: the pattern the model was trained with, which load_character_model gives beside it; length: the longest
-  /// text. The model must outlive the decoder. ConfigError for patterns that cannot be decoded, and for a pattern or
-  /// length with more relations than the model has keys for.
+  /// text. It begins with one text. The model must outlive the decoder. ConfigError for patterns that cannot be
+  /// decoded, and for a pattern or length with more relations than the model has keys for.
   CharacterDecoder(const CharacterModel& model, const GraphGenerator& generator, std::int64_t length);
   /// The same on a graph of one text, such as window_graph or carried_graph.
   CharacterDecoder(const CharacterModel& model, AttentionGraph graph);
 
-  /// Scores of the next character, [vocabulary], on the device of the model. IndexError once `length` characters have
-  /// been read.
+  /// Scores of the next character of the one text there is, [vocabulary], on the device of the model. IndexError once
+  /// `length` characters have been read, ShapeError with another number of texts.
   Tensor read(std::int32_t character);
+  /// Text i reads all of characters[i], without scores. Recurrent layers read all texts in step: ShapeError unless
+  /// there are as many characters for each of them.
+  void read(std::span<const std::vector<std::int32_t>> characters);
 
-  /// Characters read so far.
-  std::int64_t position() const {
-    return std::visit([](const auto& decoder) { return decoder.position(); }, decoder_);
-  }
+  /// One character for each text -> scores [size(), vocabulary].
+  Tensor score(std::span<const std::int32_t> characters) override;
+  void reorder(std::span<const std::int32_t> parents) override;
+  std::int64_t size() const override;
+  std::int64_t room() const override;
+
+  /// Characters read so far, by the text that has read most.
+  std::int64_t position() const { return length() - room(); }
   /// The longest text.
-  std::int64_t length() const {
-    return std::visit([](const auto& decoder) { return decoder.length(); }, decoder_);
-  }
-  /// Edges that the last character made it follow, in each layer.
-  std::int64_t edges_followed() const {
-    return std::visit([](const auto& decoder) { return decoder.edges_followed(); }, decoder_);
-  }
-  /// Forgets what was read.
-  void restart() {
-    std::visit([](auto& decoder) { decoder.restart(); }, decoder_);
-  }
+  std::int64_t length() const;
+  /// Edges that the last characters made it follow, in each layer; see nn::BatchedDecoder.
+  std::int64_t edges_followed() const;
+  /// Forgets what was read and begins so many texts.
+  void restart(std::int64_t texts = 1);
 
  private:
-  using Decoder = std::variant<nn::IncrementalDecoder, nn::RecurrentDecoder>;
+  using Decoder = std::variant<nn::BatchedDecoder, nn::RecurrentDecoder>;
   static Decoder decoder_of(const CharacterModel& model, AttentionGraph graph);
+  Tensor states(std::span<const std::int32_t> characters, std::span<const std::int64_t> counts);
 
   const CharacterModel* model_;
   Device device_;
   Decoder decoder_;
+  PackedLinear output_;
 };
 
 }  // namespace bough

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "bough/core/device.h"
 #include "bough/tasks/character_model.h"
@@ -34,6 +35,8 @@ struct GenerateOptions {
   std::string prompt = {};        ///< what the text begins with; none: a line break, if the model knows it
   std::int64_t count = 400;       ///< tokens to add
   double temperature = 1;         ///< below 1 likely tokens become likelier; 0 takes the likeliest each time
+  std::int64_t top_k = 0;         ///< only so many of the likeliest tokens are chosen from; 0: all
+  double top_p = 1;               ///< of these the likeliest whose probabilities together reach it
   std::uint64_t seed = 1;         ///< the same seed gives the same text
   Device device = Device::cpu();  ///< where the model computes
   std::function<void(std::string_view)> on_text = [](std::string_view) {};  ///< what each new token adds, as it comes
@@ -41,9 +44,14 @@ struct GenerateOptions {
 
 /// Continues a text with the model of a char_lm checkpoint. When the graph on which it reads is full, the last half of
 /// its tokens becomes the context of a new one. Words of the prompt that the model does not know are read as unknown
-/// ones. ConfigError for a prompt with bytes that a model of characters has never seen or a temperature or count below
-/// 0; DeviceError for a device that is not there; IoError for a file that is no such checkpoint, and for a plug-in of
-/// its graph that is neither loaded nor where it was.
+/// ones. ConfigError for a prompt with bytes that a model of characters has never seen, a temperature or count below 0,
+/// and as nn::sample; DeviceError for a device that is not there; IoError for a file that is no such checkpoint, and
+/// for a plug-in of its graph that is neither loaded nor where it was.
 std::string generate_text(const std::string& checkpoint, const GenerateOptions& options);
+
+/// So many continuations, side by side: the first is that of generate_text, and the only one that on_text hears of.
+/// ConfigError for fewer than one.
+std::vector<std::string> generate_texts(const std::string& checkpoint, const GenerateOptions& options,
+                                        std::int64_t samples);
 
 }  // namespace bough

@@ -57,6 +57,48 @@ TEST(Hierarchical, TokensWithinBlocksThenBlocksAmongEachOther) {
             (Rows{{0}, {0, 1}, {2}, {2, 3}, {4}, {0, 1, 5}, {2, 3, 5, 6}, {4, 5, 6, 7}}));
 }
 
+/// Sentences of 2, 3 and 1 tokens, one of none among them.
+AttentionGraph sentences(const std::string& reads, bool causal) {
+  return generators()
+      .make({{"kind", "sentences"}, {"reads", reads}})
+      ->build({.length = 6, .causal = causal, .sentences = {2, 0, 3, 1}});
+}
+
+TEST(Sentences, TokensSeeTheNodesOfEarlierOnes) {
+  const AttentionGraph graph = sentences("nodes", false);  // nodes 6, 7, 8
+  EXPECT_EQ(test::rows_of(graph.graph),
+            (Rows{{0, 1}, {0, 1}, {2, 3, 4, 6}, {2, 3, 4, 6}, {2, 3, 4, 6}, {5, 6, 7}, {0, 1}, {2, 3, 4}, {5}}));
+  EXPECT_EQ(test::relations_of(graph, 3), (Names{"left(1)", "self", "right(1)", "sentence left(1)"}));
+  EXPECT_EQ(test::relations_of(graph, 5), (Names{"self", "sentence left(2)", "sentence left(1)"}));
+  EXPECT_EQ(test::relations_of(graph, 7), (Names{"member", "member", "member"}));
+  EXPECT_EQ(graph.readout, (Nodes{6, 7, 8}));
+  EXPECT_EQ(test::rows_of(sentences("nodes", true).graph),
+            (Rows{{0}, {0, 1}, {2, 6}, {2, 3, 6}, {2, 3, 4, 6}, {5, 6, 7}, {0, 1}, {2, 3, 4}, {5}}));
+}
+
+TEST(Sentences, TokensSeeAllTokensOfEarlierOnesOrNone) {
+  EXPECT_EQ(test::rows_of(sentences("tokens", true).graph),
+            (Rows{{0}, {0, 1}, {0, 1, 2}, {0, 1, 2, 3}, {0, 1, 2, 3, 4}, {0, 1, 2, 3, 4, 5}}));
+  EXPECT_EQ(test::relations_of(sentences("tokens", false), 3), (Names{"past", "past", "left(1)", "self", "right(1)"}));
+  EXPECT_EQ(test::rows_of(sentences("nothing", false).graph),
+            (Rows{{0, 1}, {0, 1}, {2, 3, 4}, {2, 3, 4}, {2, 3, 4}, {5}}));
+}
+
+TEST(Sentences, HaveASizeWhereTheTaskDoesNotSayWhichTheyAre) {
+  const json twos = {{"kind", "sentences"}, {"reads", "nothing"}, {"size", 2}};
+  EXPECT_EQ(test::rows_of(test::build(twos, 5, true).graph), (Rows{{0}, {0, 1}, {2}, {2, 3}, {4}}));
+  const auto error_of = [](std::vector<std::int64_t> lengths) -> std::string {
+    try {
+      generators().make("sentences")->build({.length = 6, .sentences = std::move(lengths)});
+    } catch (const ConfigError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_THAT(error_of({2, 3}), HasSubstr("have 5 tokens in all, but the sequence has 6"));
+  EXPECT_THAT(error_of({-1, 7}), HasSubstr("-1 tokens"));
+}
+
 TEST(Hierarchical, FeedbackLetsTokensSeeBlocks) {
   const json blocks = {{"kind", "hierarchical"}, {"size", 2}, {"feedback", true}};
   EXPECT_EQ(test::sources_of(test::build(blocks, 5, false).graph, 2), (Nodes{2, 3, 5, 6, 7}));
