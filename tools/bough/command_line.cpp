@@ -11,8 +11,8 @@
 
 #include "bough/core/version.h"
 #include "bough/graph/graph_generator.h"
-#include "src/core/nearest_name.h"
 #include "tools/bough/commands.h"
+#include "tools/bough/option_errors.h"
 
 /// The only file that knows CLI11, which takes long to compile.
 namespace bough::cli {
@@ -72,6 +72,15 @@ void add_plugin_option(CLI::App& command, std::vector<std::string>& plugins) {
 
 void add_device_option(CLI::App& command, std::string& device) {
   command.add_option("--device", device, "cpu, cuda or cuda:N")->type_name("DEVICE")->capture_default_str();
+}
+
+void add_trained_run_options(CLI::App& command, std::string& run, bool& last) {
+  command
+      .add_option("run", run,
+                  "The folder of a run (DIR/runs/NAME), or a checkpoint; the folder of an experiment lists its runs")
+      ->type_name("DIR")
+      ->required();
+  command.add_flag("--last", last, "The parameters after the last step, not those that were best on validation data");
 }
 
 void add_bench_command(Commands& commands) {
@@ -239,18 +248,12 @@ void add_predict_command(Commands& commands) {
   CLI::App& command =
       commands.add("predict", "Say of which class new texts are, with a model that bough run has trained",
                    [given] { run_predict(*given); });
-  command
-      .add_option("run", given->run,
-                  "The folder of a run (DIR/runs/NAME), or a checkpoint; the folder of an experiment lists its runs")
-      ->type_name("DIR")
-      ->required();
+  add_trained_run_options(command, given->run, given->last);
   command
       .add_option("file", given->file,
                   "One text a line, plain or .gz; for nli two sentences with a tab between them, or the hypothesis "
                   "alone if the model reads nothing else; for models along trees a tree in brackets; default: stdin")
       ->type_name("FILE");
-  command.add_flag("--last", given->last,
-                   "The parameters after the last step, not those that were best on validation data");
   command.add_option("--html", given->html, "Write a page that shows what the model looks at in each text")
       ->type_name("FILE");
   add_device_option(command, given->device);
@@ -340,11 +343,7 @@ void add_translate_command(Commands& commands) {
   const auto given = std::make_shared<TranslateCommand>();
   CLI::App& command = commands.add("translate", "Translate text, line by line, with a model that bough run has trained",
                                    [given] { run_translate(*given); });
-  command
-      .add_option("run", given->run,
-                  "The folder of a run (DIR/runs/NAME), or a checkpoint; the folder of an experiment lists its runs")
-      ->type_name("DIR")
-      ->required();
+  add_trained_run_options(command, given->run, given->last);
   command
       .add_option("file", given->file,
                   "One sentence a line, plain or .gz; a blank line or <d> begins a document and is printed as it is; "
@@ -371,8 +370,6 @@ void add_translate_command(Commands& commands) {
                   "Tokens of the document that are read with a sentence; default: as in training, which is the most")
       ->type_name("N")
       ->check(CLI::Range(0, 65536).description(""));
-  command.add_flag("--last", given->last,
-                   "The parameters after the last step, not those that were best on validation data");
   add_device_option(command, given->device);
   add_plugin_option(command, given->plugins);
 }
@@ -462,11 +459,6 @@ struct Program {
   }
 };
 
-std::string suggestion(std::string_view wanted, const std::vector<std::string>& known) {
-  const std::string nearest = nearest_name(wanted, known);
-  return nearest.empty() ? "" : fmt::format(", did you mean '{}'?", nearest);
-}
-
 std::vector<std::string> option_names(const CLI::App& program, const CLI::App& command) {
   std::vector<std::string> names;
   for (const CLI::App* app : {&command, &program}) {
@@ -506,32 +498,6 @@ const CLI::Option* option_named(const std::string& name, const CLI::App& program
     }
   }
   return nullptr;
-}
-
-/// What stands in a text between two others; empty if they are not there.
-std::string between(const std::string& text, const std::string& before, const std::string& after) {
-  const std::size_t begin = text.find(before);
-  if (begin == std::string::npos) return "";
-  const std::size_t end = text.find(after, begin + before.size());
-  return end == std::string::npos ? "" : text.substr(begin + before.size(), end - begin - before.size());
-}
-
-/// "0.001" for "0.001000".
-std::string without_zeros(const std::string& number) {
-  if (number.find('.') == std::string::npos) return number;
-  const std::string shorter = number.substr(0, number.find_last_not_of('0') + 1);
-  return shorter.ends_with('.') ? shorter.substr(0, shorter.size() - 1) : shorter;
-}
-
-/// "--jobs: Value 0 not in range 1 to 1024" in other words; empty if the text is none like it.
-std::string describe_range_error(const std::string& text) {
-  const std::string name = text.substr(0, text.find(": ")), value = between(text, ": Value ", " not in range "),
-                    smallest = between(text, " not in range ", " to ");
-  if (value.empty() || smallest.empty()) return "";
-  const std::string largest = text.substr(text.find(" to ", text.find(" not in range ")) + 4);
-  const bool is_number = value.find_first_not_of("+-.0123456789e") == std::string::npos;
-  return fmt::format("{} {} a number from {} to {}, not {}", name, is_number ? "must be" : "expects",
-                     without_zeros(smallest), without_zeros(largest), is_number ? value : "'" + value + "'");
 }
 
 /// What CLI11 says of a value that is missing or of the wrong type names the option and little else.

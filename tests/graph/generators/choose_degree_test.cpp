@@ -26,6 +26,8 @@ std::vector<json> solvable() {
           {{"kind", "dilated"}},
           {{"kind", "hierarchical"}},
           {{"kind", "hierarchical"}, {"feedback", true}},
+          {{"kind", "sentences"}},
+          {{"kind", "sentences"}, {"reads", "nothing"}},
           {{"kind", "kary"}},
           {{"kind", "longformer"}},
           {{"kind", "memory"}},
