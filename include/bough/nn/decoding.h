@@ -16,6 +16,7 @@ namespace bough::nn {
 /// BatchedDecoder.
 class NextTokenScorer {
  public:
+  /// Has nothing of its own to copy.
   NextTokenScorer() = default;
   NextTokenScorer(const NextTokenScorer&) = default;
   NextTokenScorer& operator=(const NextTokenScorer&) = default;
