@@ -5,6 +5,7 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <limits>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -74,6 +75,11 @@ void add_device_option(CLI::App& command, std::string& device) {
   command.add_option("--device", device, "cpu, cuda or cuda:N")->type_name("DEVICE")->capture_default_str();
 }
 
+/// Without it -1 would be taken for 2^64 - 1.
+CLI::Validator seed_range() {
+  return CLI::Range(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()).description("");
+}
+
 void add_bench_command(Commands& commands) {
   const auto given = std::make_shared<BenchCommand>();
   CLI::App& command =
@@ -117,7 +123,9 @@ void add_compare_patterns_command(Commands& commands) {
                   "Patterns; parameters that are not to follow from the degree after colons, sparse_fixed:stride=32")
       ->type_name("KIND,...")
       ->default_str("bpt,window,sparse_fixed");
-  command.add_option("--data", given->data, "A text to learn from; without one, a made-up text that needs far context")
+  command
+      .add_option("--data", given->data,
+                  "A file of text to learn from; without one, a made-up text that needs far context")
       ->type_name("FILE");
   command.add_option("--length", given->length, "Characters of a window")
       ->type_name("N")
@@ -180,7 +188,10 @@ void add_generate_command(Commands& commands) {
   command.add_option("--temperature", given->options.temperature, "0 takes the likeliest one each time")
       ->type_name("T")
       ->capture_default_str();
-  command.add_option("--seed", given->options.seed, "Of the choices")->type_name("N")->capture_default_str();
+  command.add_option("--seed", given->options.seed, "Of the choices")
+      ->type_name("N")
+      ->check(seed_range())
+      ->capture_default_str();
   add_device_option(command, given->device);
   add_plugin_option(command, given->plugins);
 }
@@ -314,13 +325,19 @@ void add_score_command(Commands& commands) {
   command.add_option("--extra-reference", given->references, "One more reference; may be given several times")
       ->type_name("FILE")
       ->allow_extra_args(false);
-  command.add_option("--against", given->against, "What another system wrote: compare both by paired bootstrap")
-      ->type_name("FILE");
+  CLI::Option* against =
+      command.add_option("--against", given->against, "What another system wrote: compare both by paired bootstrap")
+          ->type_name("FILE");
   command.add_option("--samples", given->resampling.samples, "Resamples of the bootstrap")
       ->type_name("N")
       ->check(CLI::Range(1, 10000000).description(""))
+      ->needs(against)
       ->capture_default_str();
-  command.add_option("--seed", given->resampling.seed, "Of the resamples")->type_name("N")->capture_default_str();
+  command.add_option("--seed", given->resampling.seed, "Of the resamples")
+      ->type_name("N")
+      ->check(seed_range())
+      ->needs(against)
+      ->capture_default_str();
   command.add_flag("--json", given->json, "One JSON object");
 }
 
