@@ -84,7 +84,7 @@ def degree_row(generator):
     """What stands for a wanted attention degree, where the pattern has a parameter that can be solved for it."""
     solved = generator["degree_parameter"]
     how = "; a parameter of the pattern in `of` is solved for it" if solved == "of" else f", instead of `{solved}`, which is solved for it"
-    return f"| `degree` | the attention degree to have{how} | a number of at least 0 | |"
+    return f"| `degree` | the attention degree to have, above 0{how} | a number of at least 0 | |"
 
 
 def parameters_table(generator):

@@ -35,6 +35,14 @@ std::vector<std::string> libraries_of(const Wanted& wanted) {
   return libraries;
 }
 
+/// "the graph 'every_second'": the pattern within, where others are around it.
+std::string in_words(const json& graph) {
+  const json* pattern = &graph;
+  while (pattern->is_object() && pattern->contains("of") && !pattern->at("of").is_array()) pattern = &pattern->at("of");
+  const json kind = pattern->is_object() ? pattern->value("kind", json()) : *pattern;
+  return kind.is_string() ? fmt::format("the graph '{}'", kind.get<std::string>()) : "the graph " + json_excerpt(graph);
+}
+
 bool all_patterns_known(const json& graph) {
   try {
     generators().make(graph);
@@ -62,10 +70,11 @@ void load_recorded_plugins(const json& graph, const std::vector<std::string>& li
     // A name without a folder is one that the system looked up.
     const bool is_path = library.find('/') != std::string::npos;
     if (is_path && !std::filesystem::exists(library)) {
-      throw ConfigError("plug-in",
-                        fmt::format("the graph {} comes from the library '{}', which is not there; say where it "
-                                    "is with --plugin FILE (RunOptions::plugins)",
-                                    json_excerpt(graph), library));
+      throw ConfigError(
+          "plug-in",
+          fmt::format("{} comes from the library '{}', which is not there; say where it is with --plugin FILE "
+                      "(RunOptions::plugins)",
+                      in_words(graph), library));
     }
     load_plugin(library);
   }

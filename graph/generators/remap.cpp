@@ -1,12 +1,19 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "bough/core/errors.h"
 #include "bough/graph/combinators.h"
 #include "graph/attention/assembly.h"
 #include "graph/generators/checked_generator.h"
 #include "graph/generators/patterns.h"
+#include "src/core/nearest_name.h"
 
 namespace bough {
 namespace {
@@ -98,6 +105,37 @@ class Remap final : public GraphGenerator {
   std::vector<std::string> new_names_;
 };
 
+std::string group_of(const std::string& relation) { return relation.substr(0, relation.find('(')); }
+
+/// The groups of relations that the pattern has in a short graph; which of a group there are may depend on the length.
+/// Empty if it builds none.
+std::vector<std::string> relation_groups(const GraphGenerator& pattern) {
+  constexpr std::int64_t length = 64;
+  std::set<std::string> groups;
+  for (const bool causal : {false, true}) {
+    if (causal && !pattern.supports_causal()) continue;
+    try {
+      const AttentionGraph graph = pattern.build({.length = pattern.fixed_length().value_or(length), .causal = causal});
+      for (const std::string& relation : graph.relations) groups.insert(group_of(relation));
+    } catch (const Error&) {
+      return {};  // what is wrong is said where the graph is needed
+    }
+  }
+  return {groups.begin(), groups.end()};
+}
+
+/// A name that was mistyped would rename nothing without a word.
+void require_known_names(const RelationNames& names, const GraphGenerator& pattern) {
+  const std::vector<std::string> groups = relation_groups(pattern);
+  if (groups.empty()) return;
+  for (const auto& [from, to] : names.names) {
+    const std::string group = group_of(from);
+    if (std::ranges::find(groups, group) != groups.end()) continue;
+    throw ConfigError("remap", fmt::format("the pattern has no relation '{}'{}; there are {}", from,
+                                           did_you_mean(group, groups), fmt::join(groups, ", ")));
+  }
+}
+
 std::unique_ptr<GraphGenerator> make_remap(const Settings& settings, const GeneratorRegistry& registry) {
   RelationNames names;
   for (const auto& [from, to] : settings.json("names").items()) {
@@ -105,7 +143,9 @@ std::unique_ptr<GraphGenerator> make_remap(const Settings& settings, const Gener
     names.names[from] = to.get<std::string>();
   }
   if (const std::string rest = settings.string("rest"); !rest.empty()) names.rest = rest;
-  return remap_relations(make_member(registry, settings.json("of"), "of"), std::move(names));
+  std::shared_ptr<const GraphGenerator> pattern = make_member(registry, settings.json("of"), "of");
+  require_known_names(names, *pattern);
+  return remap_relations(std::move(pattern), std::move(names));
 }
 
 }  // namespace

@@ -19,6 +19,7 @@ Graph load_graph(const InputFile& file) {
   try {
     if (is_binary_graph(file)) return load_binary(file);
     if (is_zip(file)) return load_npz_graph(file);
+    if (file.path().ends_with(".npz")) file.fail("is not a NumPy .npz archive");
     return load_edge_list(file);
   } catch (const std::bad_alloc&) {
     throw AllocationError("load_graph", fmt::format("there is not enough memory for the graph in '{}'", file.path()));

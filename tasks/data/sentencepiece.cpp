@@ -37,7 +37,7 @@ SentencePieceModel SentencePieceModel::from_bytes(std::string bytes, const std::
   auto state = std::make_shared<State>();
   const auto status = state->processor.LoadFromSerializedProto(bytes);
   if (!status.ok()) {
-    throw IoError("sentencepiece", fmt::format("{} is no SentencePiece model: {}", origin, status.message()));
+    throw IoError("sentencepiece", fmt::format("{} is no SentencePiece model", origin));
   }
   state->bytes = std::move(bytes);
   const auto& processor = state->processor;

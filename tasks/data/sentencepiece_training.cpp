@@ -119,8 +119,9 @@ void check_training(const SentencePieceTraining& options) {
                       fmt::format("size must be a number from 1 to {}, not {}", largest_size, options.size));
   }
   if (!(options.character_coverage >= 0.98 && options.character_coverage <= 1)) {
-    throw ConfigError("sentencepiece", fmt::format("character_coverage must be a number from 0.98 to 1, not {}",
-                                                   options.character_coverage));
+    throw ConfigError("sentencepiece",
+                      fmt::format("--character-coverage (character_coverage) must be a number from 0.98 to 1, not {}",
+                                  options.character_coverage));
   }
   if (std::ranges::count(normalizations, options.normalization) == 0) {
     throw ConfigError("sentencepiece", fmt::format("there are the normalizations {}, not '{}'",
@@ -162,7 +163,7 @@ SentencePieceModel learn(std::span<const std::string_view> sentences, const Sent
     throw ConfigError(
         "sentencepiece",
         fmt::format("a model of this text has at least {} pieces, its characters among them, {} are asked "
-                    "for; a character_coverage below {} leaves rare characters out",
+                    "for; a lower --character-coverage (character_coverage) than {} leaves rare characters out",
                     smallest, options.size, options.character_coverage));
   }
   SentencePieceModel model = run_trainer(settings, options.kind, options.size, sentences);

@@ -72,6 +72,11 @@ Settings task_of(const nlohmann::json& config) {
 TrainedCharacterModel load_character_model(const std::string& path, Device device) {
   const tasks::CheckpointNotes notes(path, "a character language model");
   const nlohmann::json& config = notes.config();
+  if (const std::string kind = config.at("task").value("kind", "char_lm"); kind != char_lm_task().name()) {
+    throw IoError("checkpoint", fmt::format("'{}' is a model of the task {}, which continues no text; bough predict "
+                                            "(TrainedTextClassifier) says of which class texts are",
+                                            path, kind));
+  }
   const std::string& vocabulary = notes.at(vocabulary_note);
   const Settings task = task_of(config);
   TrainedCharacterModel trained{.vocabulary = read_vocabulary(task, vocabulary),

@@ -326,7 +326,10 @@ void apply_override(json& source, const std::string& text) {
     throw ConfigError("--set", fmt::format("extends={}: what an experiment extends is said in its own file", value));
   }
   json parsed = json::parse(value, nullptr, false);
-  if (parsed.is_discarded()) parsed = value;
+  if (parsed.is_discarded()) {
+    if (value.starts_with('{') || value.starts_with('[')) parse_json(value, "--set " + path);  // says what is wrong
+    parsed = value;
+  }
   set_value(source, path, parsed);
   end_sweep_of(source, path);
 }

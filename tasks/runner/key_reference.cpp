@@ -147,9 +147,10 @@ ParameterTable specification_keys(const GeneratorDescription& generator) {
   std::vector<Parameter> keys = generator.parameters.parameters();
   if (const std::string solved = degree_parameter(generator); !solved.empty()) {
     keys.push_back(number_parameter("degree",
-                                    solved == "of" ? "the attention degree to have; a parameter of the pattern in of "
-                                                     "is solved for it"
-                                                   : "the attention degree to have, instead of " + solved,
+                                    solved == "of"
+                                        ? "the attention degree to have, above 0; a parameter of the pattern in of "
+                                          "is solved for it"
+                                        : "the attention degree to have, above 0, instead of " + solved,
                                     {.minimum = 0}));
   }
   return ParameterTable(std::move(keys));

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <ctime>
 #include <filesystem>
+#include <set>
+#include <type_traits>
 
 #include "bough/core/errors.h"
 #include "bough/core/json.h"
@@ -36,7 +38,7 @@ RunStatus status_from(const std::string& text) {
   for (const RunStatus status : {RunStatus::running, RunStatus::done, RunStatus::failed}) {
     if (text == to_string(status)) return status;
   }
-  throw IoError("results", fmt::format("a run has the status '{}', which is none", text));
+  throw IoError("results", fmt::format("there is no status '{}'", text));
 }
 
 /// "[json.exception.out_of_range.403] key 'name' not found" without what stands in brackets.
@@ -62,11 +64,35 @@ json read_object(const std::string& path) {
   }
 }
 
-const json& object_in(const json& entry, const char* key) {
-  const json& value = entry.at(key);
-  if (!value.is_object())
-    throw IoError("results", fmt::format("{} of a run must be an object, not {}", key, json_excerpt(value)));
+/// The member of an object; IoError that names the key if it is missing, or is not what Value can hold.
+template <typename Value>
+Value value_in(const json& entry, const char* key) {
+  const auto found = entry.find(key);  // the end too for what is no object
+  if (found == entry.end()) throw IoError("results", fmt::format("{} is missing", key));
+  const bool is_number = std::is_arithmetic_v<Value> && !std::is_same_v<Value, bool>;
+  try {
+    if (!is_number || found->is_number()) return found->get<Value>();
+  } catch (const json::exception&) {
+    // Said below.
+  }
+  throw IoError("results", fmt::format("{} cannot be {}", key, json_excerpt(*found)));
+}
+
+/// A number that is at least 0.
+template <typename Value>
+Value count_in(const json& entry, const char* key) {
+  const Value value = value_in<Value>(entry, key);
+  if (value < 0) throw IoError("results", fmt::format("{} must be at least 0, not {}", key, value));
   return value;
+}
+
+const json& object_in(const json& entry, const char* key) {
+  const auto value = entry.find(key);
+  if (value == entry.end()) throw IoError("results", fmt::format("{} is missing", key));
+  if (!value->is_object()) {
+    throw IoError("results", fmt::format("{} must be an object, not {}", key, json_excerpt(*value)));
+  }
+  return *value;
 }
 
 ordered_json metric_json(const Metric& metric) {
@@ -74,7 +100,38 @@ ordered_json metric_json(const Metric& metric) {
 }
 
 Metric metric_from(const json& entry) {
-  return {.name = entry.at("name"), .label = entry.at("label"), .lower_is_better = entry.at("lower_is_better")};
+  return {.name = value_in<std::string>(entry, "name"),
+          .label = value_in<std::string>(entry, "label"),
+          .lower_is_better = value_in<bool>(entry, "lower_is_better")};
+}
+
+/// "the run 'bpt-k4'", as far as the entry tells.
+std::string run_in_words(const json& entry) {
+  const json name = entry.is_object() ? entry.value("name", json()) : json();
+  return name.is_string() ? fmt::format("the run '{}'", name.get<std::string>()) : "a run";
+}
+
+/// A score that is no number would leave its run out of tables and findings without a word, and a run that is there
+/// twice would count as two seeds.
+void require_scores_of_different_runs(const Results& results) {
+  std::set<std::string> names;
+  for (const RunResult& run : results.runs) {
+    if (!names.insert(run.name).second) {
+      throw IoError("results", fmt::format("the run '{}' is there twice", run.name));
+    }
+    if (run.status != RunStatus::done) continue;
+    const json score = run.metrics.value(results.metric.name, json());
+    if (!score.is_number()) {
+      throw IoError("results", fmt::format("the run '{}' is done, and its metrics.{} is no number but {}", run.name,
+                                           results.metric.name, json_excerpt(score)));
+    }
+    for (const Metric& metric : results.further_metrics) {
+      const json further = run.metrics.value(metric.name, json());
+      if (further.is_number() || further.is_null()) continue;
+      throw IoError("results", fmt::format("metrics.{} of the run '{}' is no number but {}", metric.name, run.name,
+                                           json_excerpt(further)));
+    }
+  }
 }
 
 /// Those that the task of the runs has now: results of earlier versions do not name them.
@@ -135,30 +192,30 @@ ordered_json to_json(const RunResult& result) {
 
 RunResult run_result_from(const json& entry) {
   try {
-    RunResult result{.name = entry.at("name"),
+    RunResult result{.name = value_in<std::string>(entry, "name"),
                      .settings = object_in(entry, "settings"),
                      .config = object_in(entry, "config"),
-                     .status = status_from(entry.at("status")),
+                     .status = status_from(value_in<std::string>(entry, "status")),
                      .error = entry.value("error", ""),
-                     .facts = {.attention_degree = entry.at("attention_degree"),
-                               .num_nodes = entry.at("num_nodes"),
-                               .num_edges = entry.at("num_edges"),
-                               .length = entry.at("length"),
-                               .parameters = entry.at("parameters")},
+                     .facts = {.attention_degree = count_in<double>(entry, "attention_degree"),
+                               .num_nodes = count_in<std::int64_t>(entry, "num_nodes"),
+                               .num_edges = count_in<std::int64_t>(entry, "num_edges"),
+                               .length = count_in<std::int64_t>(entry, "length"),
+                               .parameters = count_in<std::int64_t>(entry, "parameters")},
                      .inputs = run_inputs_from(entry.value("inputs", json())),
                      .plugins = entry.value("plugins", std::vector<std::string>()),
                      .choice = {},
                      .following = entry.value("following_settings", std::vector<std::string>()),
-                     .steps_done = entry.at("steps"),
+                     .steps_done = count_in<std::int64_t>(entry, "steps"),
                      .metrics = object_in(entry, "metrics"),
                      .best_step = {},
                      .best_by = entry.value("best_by", ""),
                      .last_metrics = entry.value("last_metrics", json::object()),
                      .remark = entry.value("remark", ""),
                      .curve = {},
-                     .train_seconds = entry.at("train_seconds"),
-                     .tokens_per_second = entry.at("tokens_per_second"),
-                     .peak_memory_bytes = entry.at("peak_memory_bytes"),
+                     .train_seconds = count_in<double>(entry, "train_seconds"),
+                     .tokens_per_second = count_in<double>(entry, "tokens_per_second"),
+                     .peak_memory_bytes = count_in<std::int64_t>(entry, "peak_memory_bytes"),
                      .machines = entry.value("machines", json::array()),
                      .waited_share = {},
                      .other_share = {},
@@ -177,7 +234,7 @@ RunResult run_result_from(const json& entry) {
     if (const json best = entry.value("best_step", json()); !best.is_null())
       result.best_step = best.get<std::int64_t>();
     if (!result.machines.is_array()) {
-      throw IoError("results", fmt::format("machines of a run must be a list, not {}", json_excerpt(result.machines)));
+      throw IoError("results", fmt::format("machines must be a list, not {}", json_excerpt(result.machines)));
     }
     for (const char* key : {"graph", "train"}) {
       if (result.config.contains(key)) object_in(result.config, key);
@@ -185,7 +242,9 @@ RunResult run_result_from(const json& entry) {
     for (const json& point : entry.at("curve")) result.curve.push_back(training::curve_point_from(point));
     return result;
   } catch (const json::exception& error) {
-    throw IoError("results", fmt::format("a run is not as it was written: {}", reason_of(error)));
+    throw IoError("results", fmt::format("{} is not as it was written: {}", run_in_words(entry), reason_of(error)));
+  } catch (const IoError& error) {
+    throw IoError("results", fmt::format("{} is not as it was written: {}", run_in_words(entry), reason_of(error)));
   }
 }
 
@@ -235,23 +294,24 @@ void save_results(const std::string& path, const Results& results) {
 Results load_results(const std::string& path) {
   const json file = read_object(path);
   try {
-    Results results{.name = file.at("name"),
-                    .description = file.at("description"),
+    Results results{.name = value_in<std::string>(file, "name"),
+                    .description = value_in<std::string>(file, "description"),
                     .note = file.value("note", ""),
-                    .experiment = file.at("experiment"),
-                    .host = file.at("host"),
-                    .command = file.at("command"),
+                    .experiment = value_in<json>(file, "experiment"),
+                    .host = value_in<json>(file, "host"),
+                    .command = value_in<std::string>(file, "command"),
                     .data_folders = file.value("data_folders", std::vector<std::string>()),
                     .changed_at = file.value("changed_at", ""),
-                    .metric = metric_from(file.at("metric")),
+                    .metric = metric_from(object_in(file, "metric")),
                     .bounds = {},
                     .references = {},
                     .runs = {}};
-    for (const json& bound : file.at("bounds")) results.bounds.push_back({bound.at("name"), bound.at("value")});
+    for (const json& bound : value_in<json>(file, "bounds"))
+      results.bounds.push_back({bound.at("name"), bound.at("value")});
     for (const json& reference : file.value("references", json::array())) {
       results.references.push_back(reference_from(reference));
     }
-    for (const json& run : file.at("runs")) {
+    for (const json& run : value_in<json>(file, "runs")) {
       RunResult& result = results.runs.emplace_back(run_result_from(run));
       if (result.machines.empty() && !results.host.is_null()) result.machines.push_back(results.host);
     }
@@ -260,6 +320,7 @@ Results load_results(const std::string& path) {
     } else {
       results.further_metrics = further_metrics_of(results.runs);
     }
+    require_scores_of_different_runs(results);
     for (const json& picture : file.value("pictures", json::array())) {
       results.pictures.push_back({picture.at("graph"), picture.at("svg")});
     }

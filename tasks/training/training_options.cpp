@@ -12,6 +12,7 @@ namespace bough::training {
 namespace {
 
 constexpr std::int64_t default_steps = 2000;
+constexpr double default_beta1 = 0.9, default_beta2 = 0.98;
 
 }  // namespace
 
@@ -38,8 +39,10 @@ std::vector<Parameter> training_parameters() {
                        "within one; default: it falls at each step, to final_fraction",
                        {.minimum = 1e-6, .maximum = 1}),
       number_parameter("clip", "largest norm of all gradients together; 0 = no limit", {.initial = 1.0, .minimum = 0}),
-      number_parameter("beta1", "decay of Adam's first moment", {.initial = 0.9, .minimum = 0, .maximum = 0.999999}),
-      number_parameter("beta2", "decay of Adam's second moment", {.initial = 0.98, .minimum = 0, .maximum = 0.999999}),
+      number_parameter("beta1", "decay of Adam's first moment",
+                       {.initial = default_beta1, .minimum = 0, .maximum = 0.999999}),
+      number_parameter("beta2", "decay of Adam's second moment",
+                       {.initial = default_beta2, .minimum = 0, .maximum = 0.999999}),
       number_parameter("epsilon", "added to the root of Adam's second moment", {.initial = 1e-9, .minimum = 0}),
       number_parameter("momentum", "of sgd", {.initial = 0.0, .minimum = 0, .maximum = 1}),
       number_parameter("weight_decay", "of adamw decoupled from the gradient, otherwise added to it",
@@ -94,6 +97,17 @@ void check_training(const Settings& train) {
   if (train.boolean("captured") && train.integer("gradient_accumulation") > 1) {
     refuse(fmt::format("captured steps have one batch, not gradient_accumulation = {}; leave one of the two out",
                        train.integer("gradient_accumulation")));
+  }
+  const std::string optimizer = train.string("optimizer");
+  if (optimizer != "sgd" && train.number("momentum") != 0) {
+    refuse(fmt::format("momentum = {} is for sgd, not for {}, which has beta1 and beta2; leave it out",
+                       train.number("momentum"), optimizer));
+  }
+  if (optimizer == "sgd" && (train.number("beta1") != default_beta1 || train.number("beta2") != default_beta2)) {
+    refuse(
+        fmt::format("beta1 = {} and beta2 = {} are for adam and adamw, not for sgd, which has momentum; leave them "
+                    "out",
+                    train.number("beta1"), train.number("beta2")));
   }
   const bool exponential = train.string("schedule") == "exponential";
   if (train.has("epoch_factor") && !exponential) {

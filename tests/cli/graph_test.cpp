@@ -225,7 +225,7 @@ TEST(GraphCommand, AnswersWhatIsGivenTwiceOrNotAtAll) {
 TEST(GeneratorsCommand, AlignsTheDegreeWithTheOtherParameters) {
   const std::string text = run_bough({"generators"}).output;
   EXPECT_THAT(text, HasSubstr("\n  width   "));
-  EXPECT_THAT(text, HasSubstr("\n  degree  the attention degree to have, instead of width (a number"));
+  EXPECT_THAT(text, HasSubstr("\n  degree  the attention degree to have, above 0, instead of width (a number"));
 }
 
 TEST(GeneratorsCommand, ListsPatternsWithParameters) {

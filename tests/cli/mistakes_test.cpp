@@ -44,6 +44,8 @@ class Mistakes : public testing::Test {
     write_file(folder.file("edges.txt"), "0 1\n1 two\n");
     write_file(folder.file("negative.txt"), "0 -1\n");
     write_file(folder.file("damaged.npz"), std::string("PK\3\4", 4) + std::string(40, 'x'));
+    write_file(folder.file("bytes.npz"), "\x8f\x01\xfe\x33\x90 7\n\xc0");
+    write_file(folder.file("spec.json"), R"({"kind": "bpt", "length": 8})");
     write_file(folder.file("damaged.safetensors"), "damaged");
     write_file(folder.file("script.so"), "#!/bin/sh\n");
     std::filesystem::create_directory(folder.file("folder"));
@@ -101,6 +103,10 @@ TEST_F(Mistakes, InKeysOfExperiments) {
       {run("/train/steps", 1.5), 2, "not 1.5"},
       {run("/train/learning_rate", -1), 2, "train.learning_rate must be a number of at least 0, not -1"},
       {run("/train/schedule", "cosin"), 2, R"(did you mean "cosine"?)"},
+      {run("/train/momentum", 0.5), 2, "momentum = 0.5 is for sgd, not for adamw, which has beta1 and beta2"},
+      {{"run", experiment({{"/train/optimizer", "sgd"}, {"/train/beta2", 0.5}}), "--dry-run"},
+       2,
+       "beta2 = 0.5 are for adam"},
       {run("/train/epochs", 2), 2, "steps = 1 and epochs = 2 are both given; leave one out"},
       {run("/model/dim", 9), 2, "dim must be a multiple of heads, 9 is not one of 2"},
       {run("/model", "big"), 2, R"(model must be an object, not "big")"},
@@ -114,6 +120,9 @@ TEST_F(Mistakes, InKeysOfExperiments) {
       {run("/focus", "nope"), 2, "no run is about 'nope'"},
       {run("/plugins", {"x.so"}), 2, "there is no library 'x.so'"},
       {{"run", experiment({}), "--set", "train.steps", "--dry-run"}, 2, "expects path=value, e.g. train.steps=50"},
+      {{"run", experiment({}), "--set", R"(graph={"kind": "bpt")", "--dry-run"},
+       2,
+       "[--set graph] line 1, column 15: not"},
       {{"run", experiment({}), "--set", "train.stesp=3", "--dry-run"}, 2, R"(did you mean "train.steps"?)"},
   });
 }
@@ -143,12 +152,17 @@ TEST_F(Mistakes, InGraphs) {
       {{"graph", "bpt", "--length", "8", "--svg", "nowhere/a.svg"}, 1, "could not be created"},
       {{"graph", "bpt", "--length", "8", "--token", "8", "--svg", "a.svg"}, 2, "--token must be from 0 to 7, not 8"},
       {{"graph", "bpt", "--length", "8", "--token", "x", "--svg", "a.svg"}, 2, "--token expects a number from 0 to "},
+      {{"graph", "remap", "--length", "8", "of=bpt", R"(names={"lft":"before"})"},
+       2,
+       "[remap] the pattern has no relation 'lft', did you mean 'left'?; there are"},
       {{"graph", "edges.txt"}, 2, R"(if it is a file of edges, say {"kind": "file", "path": "edges.txt"})"},
       {file("edges.txt"), 1, "'edges.txt' line 2: 'two' is no id"},
       {file("negative.txt"), 1, "'-1' is no id"},
       {file("damaged.npz"), 1, "damaged.npz"},
       {file("empty.txt"), 1, "holds no edges"},
       {file("folder"), 1, "is not a regular file"},
+      {file("bytes.npz"), 1, "'bytes.npz' is not a NumPy .npz archive"},
+      {{"graph", "causal", "--length", "8", R"(of={"kind": )"}, 2, "[graph: of] line 1, column 10: not valid JSON"},
       {file("nope.npz"), 1, "'nope.npz' cannot be read: No such file or directory"},
   });
 }
@@ -185,6 +199,75 @@ TEST_F(Mistakes, InFoldersAndCheckpoints) {
   });
 }
 
+TEST_F(Mistakes, InPatternsThatCannotBeCompared) {
+  for (const auto& [pattern, reason] : {std::pair("star", "[star] has no causal form"),
+                                        std::pair("cross", "[char_lm] the pattern reads another text")}) {
+    expect_answers({{{"compare-patterns", "--patterns", std::string("full,") + pattern, "--length", "32", "--steps",
+                      "1", "--seeds", "1", "--out", "compared"},
+                     2,
+                     std::string("cannot run: ") + reason}});
+    EXPECT_FALSE(std::filesystem::exists(folder.file("compared")));
+  }
+}
+
+TEST_F(Mistakes, InNamesOfOutputs) {
+  const std::vector<std::string> graph{"graph", "bpt", "--length", "8"};
+  const auto writes = [&](const std::vector<std::string>& options) {
+    std::vector<std::string> arguments = graph;
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    return arguments;
+  };
+  write_file(folder.file("edges.npz"), "edges");
+  const std::string of_file = json({{"kind", "file"}, {"path", "edges.npz"}}).dump();
+  expect_answers({
+      {writes({"--svg", "a.svg", "--html", "a.svg"}), 2, "[--html] 'a.svg' is what --svg writes too"},
+      {writes({"--svg", "a.npz", "--npz", "./folder/../a.npz"}), 2, "is what --svg writes too"},
+      {{"graph", "spec.json", "--svg", "spec.json"}, 2, "[--svg] 'spec.json' is one of the files that are read"},
+      {{"graph", of_file, "--npz", "edges.npz"}, 2, "[--npz] 'edges.npz' is one of the files that are read"},
+  });
+  EXPECT_FALSE(std::filesystem::exists(folder.file("a.svg")));
+  EXPECT_EQ(file_content(folder.file("spec.json")), R"({"kind": "bpt", "length": 8})");
+}
+
+/// A folder of results as bough run leaves it, and what damage by hand does to it.
+TEST_F(Mistakes, InResultsThatWereChangedByHand) {
+  std::vector<std::string> train{"run", experiment({{"/name", "mine"}}), "--out", folder.file("mine"), "--jobs", "1"};
+  const ProgramResult trained = run_bough(train);
+  ASSERT_EQ(trained.exit_code, 0) << trained.errors;
+  const std::string path = folder.file("mine/results.json");
+  const json whole = json::parse(file_content(path));
+  const auto expect_refusal = [&](const json& damaged, const std::string& answer) {
+    write_file(path, damaged.dump());
+    expect_answers({{{"report", "mine"}, 1, answer},
+                    {{"compare", "mine", "--out", "both"}, 1, answer},
+                    {{"run", "--resume", "--out", "mine"}, 1, answer}});
+    EXPECT_EQ(json::parse(file_content(path)), damaged);
+  };
+  const std::string metric = whole["metric"]["name"], at = "/runs/0/metrics/" + metric;
+  for (const json& value : {json("high"), json(), json::object()}) {
+    json damaged = whole;
+    damaged[json::json_pointer(at)] = value;
+    expect_refusal(damaged, "the run 'full' is done, and its metrics." + metric + " is no number but");
+  }
+  json twice = whole;
+  twice["runs"].push_back(whole["runs"][0]);
+  expect_refusal(twice, "the run 'full' is there twice");
+  json negative = whole;
+  negative["runs"][0]["attention_degree"] = -3;
+  expect_refusal(negative, "the run 'full' is not as it was written: attention_degree must be at least 0, not -3");
+  json text = whole;
+  text["runs"][0]["train_seconds"] = "long";
+  expect_refusal(text, R"(the run 'full' is not as it was written: train_seconds cannot be "long")");
+  expect_refusal(json::object(), "mine/results.json' should hold the results that bough run writes, and does not: ");
+
+  write_file(path, whole.dump());
+  std::filesystem::remove(folder.file("mine/experiment.json"));
+  expect_answers({{{"run", "--resume", "--out", "mine"}, 2, "so the experiment must be named: bough run EXPERIMENT"},
+                  {{"compare", "mine", "--out", "text.txt"}, 2, "'text.txt' is a file; results go into a folder"},
+                  {{"compare", "mine", "--out", "text.txt/x"}, 1, "'text.txt/x' cannot be made: Not a directory"},
+                  {{"compare", "mine", "--out", "/proc/x"}, 1, "the folder '/proc/x' cannot be made"}});
+}
+
 TEST_F(Mistakes, InArguments) {
   expect_answers({
       {{"train"}, 2, "there is no command 'train'; see bough --help"},
@@ -198,6 +281,8 @@ TEST_F(Mistakes, InArguments) {
       {{"graph", "bpt", "--length", "8", "--length", "9"}, 2, "--length is given more than once"},
       {{"graph", "bpt", "--length", "8", "--edges", "--stats"}, 2, "--edges excludes --stats"},
       {{"generate", "nope", "--count", "0"}, 2, "--count must be a number from 1 to "},
+      {{"generate", "nope", "--seed", "-1"}, 2, "--seed must be a number from 0 to 9223372036854775807, not -1"},
+      {{"score", "text.txt", "text.txt", "--samples", "5"}, 2, "--samples requires --against"},
       {{"compare-patterns", "--degree", "abc"}, 2, "--degree expects a number from 0.001 to 1000000000, not 'abc'"},
       {{"compare-patterns", "--degree", "-1"}, 2, "--degree must be a number from 0.001 to 1000000000, not -1"},
       {{"compare-patterns", "--patterns", "window:"}, 2, "expects parameters like k=4, not ''"},

@@ -226,7 +226,8 @@ TEST_F(PluginRun, GenerateLoadsItAgainOrSaysWhichLibraryIsMissing) {
   const ProgramResult missing = generate();
   EXPECT_EQ(missing.exit_code, 2);
   EXPECT_THAT(missing.errors,
-              testing::AllOf(HasSubstr("libmoving.so', which is not there"), HasSubstr("--plugin FILE")));
+              testing::AllOf(HasSubstr("the graph 'every_second' comes from the library"),
+                             HasSubstr("libmoving.so', which is not there"), HasSubstr("--plugin FILE")));
   EXPECT_EQ(generate({"--plugin", moved}).exit_code, 0) << generate({"--plugin", moved}).errors;
 }
 

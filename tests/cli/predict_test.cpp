@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -192,6 +193,11 @@ TEST_F(PredictCommand, SaysWhichModelsThereAre) {
   const ProgramResult list = predict({folder.file("out")});
   EXPECT_EQ(list.exit_code, 0) << list.errors;
   EXPECT_THAT(list.output, AllOf(HasSubstr("bpt-k1  accuracy "), EndsWith("\nbough predict " + run + "\n")));
+  write_file(folder.file("new.txt"), "good\n");
+  const ProgramResult several = predict({folder.file("out"), folder.file("new.txt")});
+  EXPECT_EQ(several.exit_code, 2) << "the text was not judged";
+  EXPECT_EQ(several.output, "");
+  EXPECT_THAT(several.errors, AllOf(HasSubstr("bpt-k1  accuracy "), EndsWith("name one of its runs\n")));
   const ProgramResult missing = predict({folder.file("out/runs/other")});
   EXPECT_EQ(missing.exit_code, 1);
   EXPECT_THAT(missing.errors, HasSubstr("there are bpt-k1"));
@@ -200,8 +206,24 @@ TEST_F(PredictCommand, SaysWhichModelsThereAre) {
   EXPECT_EQ(predict({run, "--device", "cuda:99"}, "good\n").exit_code, 1);
   EXPECT_THAT(predict({run, folder.file("nowhere.txt")}).errors, HasSubstr("nowhere.txt"));
   EXPECT_EQ(predict({run, "--html", folder.file("nowhere/page.html")}, "good\n").exit_code, 1);
-  EXPECT_EQ(run_bough({"generate", run}).exit_code, 1) << "it continues no text";
+  const ProgramResult continued = run_bough({"generate", run});
+  EXPECT_EQ(continued.exit_code, 1);
+  EXPECT_THAT(continued.errors, HasSubstr("of the task text_classification, which continues no text; bough predict"));
   EXPECT_THAT(predict({"--help"}).output, AllOf(HasSubstr("--html"), HasSubstr("--last"), HasSubstr("nli")));
+}
+
+TEST_F(PredictCommand, NeverReplacesWhatItReads) {
+  const std::string run = train(), texts = folder.file("new.txt"), link = folder.file("link.html");
+  write_file(texts, "good film\n");
+  std::filesystem::create_symlink(texts, link);
+  for (const std::string& page : {texts, link, run + "/best.safetensors"}) {
+    const ProgramResult result = predict({run, texts, "--html", page});
+    EXPECT_EQ(result.exit_code, 2) << page;
+    EXPECT_EQ(result.output, "");
+    EXPECT_THAT(result.errors, HasSubstr("[--html] '" + page + "' is one of the files that are read"));
+  }
+  EXPECT_EQ(file_content(texts), "good film\n");
+  EXPECT_EQ(predict({run, texts}).exit_code, 0);
 }
 
 TEST_F(PredictCommand, WritesAPageThatHostileTextCannotLeave) {

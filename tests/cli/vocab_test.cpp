@@ -85,7 +85,7 @@ TEST_F(VocabCommand, RefusesWhatItCannotDo) {
   refused({file("english"), "--out", file("nowhere/model")}, 1, "nowhere/model");
   refused({file("nothing"), "--out", file("model")}, 1, "nothing' cannot be read");
   const std::string text = file_content(file("english"));
-  refused({file("english"), "--out", file("english"), "--size", "40"}, 2, "is one of the texts");
+  refused({file("english"), "--out", file("english"), "--size", "40"}, 2, "is one of the files that are read");
   EXPECT_EQ(file_content(file("english")), text);
 }
 

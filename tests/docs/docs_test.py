@@ -66,7 +66,7 @@ class Docs(unittest.TestCase):
         self.assertIn("width", solved.values())
         for name, parameter in solved.items():
             how = "; a parameter of the pattern in of is solved for it" if parameter == "of" else f", instead of {parameter}"
-            row = f"| `degree` | the attention degree to have{how} |"
+            row = f"| `degree` | the attention degree to have, above 0{how} |"
             self.assertEqual(row in sections[name], parameter is not None, name)
         self.assertEqual([name for name, parameter in solved.items() if parameter == "of"], ["causal", "remap"])
 
@@ -77,7 +77,7 @@ class Docs(unittest.TestCase):
         for generator in generators:
             solved = generator["degree_parameter"]
             how = "; a parameter of the pattern in `of`" if solved == "of" else f", instead of `{solved}`"
-            row = f"| `degree` | the attention degree to have{how}"
+            row = f"| `degree` | the attention degree to have, above 0{how}"
             self.assertEqual(row in pages.parameters_table(generator), solved is not None, generator["name"])
             line = next(line for line in overview.splitlines() if f"@subpage pattern_{generator['name']} " in line)
             has_degree = solved is not None or any(p["name"] == "degree" for p in generator["parameters"])

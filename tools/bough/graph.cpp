@@ -3,8 +3,10 @@
 
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <system_error>
 
 #include "bough/core/errors.h"
 #include "bough/core/json.h"
@@ -16,6 +18,7 @@
 #include "bough/ops/attention_plan.h"
 #include "src/core/files.h"
 #include "tools/bough/commands.h"
+#include "tools/bough/output_files.h"
 #include "tools/bough/short_form.h"
 
 namespace bough::cli {
@@ -219,6 +222,18 @@ GraphRequest request_for(const nlohmann::json& specification) {
   }
 }
 
+/// The file that says which graph, and that of its edges.
+std::vector<std::string> files_read(const GraphCommand& command, const nlohmann::json& specification) {
+  std::vector<std::string> files;
+  std::error_code not_there;  // JSON may be longer than any name of a file
+  if (std::filesystem::is_regular_file(command.specification, not_there)) files.push_back(command.specification);
+  if (specification.is_object() && specification.value("kind", nlohmann::json()) == "file") {
+    const nlohmann::json path = specification.value("path", nlohmann::json());
+    if (path.is_string()) files.push_back(path.get<std::string>());
+  }
+  return files;
+}
+
 DrawOptions drawing(const GraphCommand& command, const nlohmann::json& specification, const AttentionGraph& graph) {
   const std::string title = title_of(specification, graph);
   if (command.token < 0) return {.title = title};
@@ -243,6 +258,8 @@ void run_graph(const GraphCommand& command) {
   }
   for (const std::string& library : command.plugins) load_plugin(library);
   nlohmann::json specification = graph_from_argument(command.specification);
+  require_separate_files({{"--svg", command.svg}, {"--html", command.html}, {"--npz", command.npz}},
+                         files_read(command, specification));
   if (specification.is_object()) {
     set_keys(specification, command.parameters, "graph");
     set_option(specification, "length", command.length ? nlohmann::json(*command.length) : nlohmann::json());

@@ -5,6 +5,9 @@
 #include <cstring>
 #include <exception>
 #include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
 
 #include "bough/core/errors.h"
 #include "bough/core/parallel.h"
@@ -56,6 +59,11 @@ int run(int argument_count, char** arguments) noexcept {
     return parse_and_run(argument_count, arguments);
   } catch (const ConfigError& error) {
     return report(usage, error.what());
+  } catch (const std::system_error& error) {
+    // What fmt::print throws where stdout takes no more; errors of files have sentences of their own.
+    const bool of_output = std::string_view(error.what()).starts_with("cannot write to file");
+    return report(failure, of_output ? fmt::format("the output could not be written: {}", error.code().message())
+                                     : std::string(error.what()));
   } catch (const std::exception& error) {
     return report(failure, error.what());
   } catch (...) {

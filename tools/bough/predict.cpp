@@ -15,6 +15,7 @@
 #include "bough/graph/plugin.h"
 #include "src/core/files.h"
 #include "tools/bough/commands.h"
+#include "tools/bough/output_files.h"
 #include "tools/bough/predict_page.h"
 #include "tools/bough/text_lines.h"
 #include "tools/bough/trained_run.h"
@@ -170,8 +171,10 @@ class PageFile {
 
 void run_predict(const PredictCommand& command) {
   for (const std::string& library : command.plugins) load_plugin(library);
-  const std::optional<std::string> checkpoint = find_checkpoint("predict", command.run, command.last);
+  const std::optional<std::string> checkpoint =
+      find_checkpoint("predict", command.run, command.last, !command.file.empty());
   if (!checkpoint) return;
+  require_separate_files({{"--html", command.html}}, {command.file, *checkpoint});
   const Device device = parse_device(command.device);
   TextLines lines(command.file);
   warn_of_another_graph(*checkpoint);

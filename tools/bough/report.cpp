@@ -9,6 +9,7 @@
 #include "bough/graph/plugin.h"
 #include "tasks/runner/live_results.h"
 #include "tools/bough/commands.h"
+#include "tools/bough/output_files.h"
 #include "tools/bough/result_folder.h"
 #include "tools/report/differences.h"
 
@@ -37,8 +38,8 @@ void print_and_write(runner::Results results, const std::string& folder) {
   load_plugins_for_pictures(results);
   report::mark_differences(results);
   const report::Summary summary = report::summarize(std::move(results));
+  make_folder_for_results(folder);
   fmt::print("{}\n{}\n{}\n", report::table_text(summary), report::plot_text(summary), report::findings_text(summary));
-  fs::create_directories(folder);
   report::write_report(summary, folder);
   fmt::print("{}\n", (fs::path(folder) / "report.html").string());
 }
@@ -63,6 +64,7 @@ void run_report(const ReportCommand& command) {
 
 void run_compare(const CompareCommand& command) {
   for (const std::string& library : command.plugins) load_plugin(library);
+  require_folder_for_results(command.out);
   require_place_for_comparison(command.out);
   require_different_folders(command.folders);
   std::vector<runner::Results> all;

@@ -22,6 +22,7 @@
 #include "tasks/runner/sweep_axes.h"
 #include "tasks/runner/worker.h"
 #include "tools/bough/commands.h"
+#include "tools/bough/output_files.h"
 #include "tools/bough/progress.h"
 #include "tools/bough/result_folder.h"
 #include "tools/bough/words.h"
@@ -70,7 +71,7 @@ void print_plan(const ExperimentPlan& plan) {
 void write_experiment(const RunCommand& command) {
   if (command.text.empty()) return;
   if (fs::exists(command.file) && read_json_file(command.file) == parse_json(command.text, "experiment")) return;
-  fs::create_directories(fs::path(command.file).parent_path());
+  make_folder_for_results(fs::path(command.file).parent_path().string());
   AtomicFileWriter writer(command.file);
   writer.write(command.text.data(), command.text.size());
   writer.commit();
@@ -91,6 +92,12 @@ std::string runs_that_are_kept(const ExperimentPlan& plan, const RunCommand& com
                      kept == 1 ? "it is" : "they are");
 }
 
+void require_no_errors(const ExperimentPlan& plan) {
+  for (const RunEstimate& run : plan.runs) {
+    if (!run.error.empty()) throw ConfigError("run", fmt::format("'{}' cannot run: {}", run.name, run.error));
+  }
+}
+
 /// Prints the table of a dry run, otherwise how far the runs are.
 class ProgressPrinter : public RunObserver {
  public:
@@ -100,6 +107,8 @@ class ProgressPrinter : public RunObserver {
 
   void on_plan(const ExperimentPlan& plan) override {
     plan_ = plan;
+    // Of a comparison all are wanted: the others would train for nothing.
+    if (!command_.text.empty() && !command_.dry_run) require_no_errors(plan);
     fmt::print(stderr, "{}{}", remarks_, runs_that_are_kept(plan, command_));
     for (const std::string& remark : plan.remarks) fmt::print(stderr, "{}\n", remark);
     if (command_.dry_run) return print_plan(plan);
@@ -221,6 +230,15 @@ void require_runs_to_resume(const std::string& folder) {
                                                                  : "there is no such folder"));
 }
 
+/// Without it the built-in experiment would be compared with these results.
+void require_experiment_to_resume(const std::string& folder) {
+  const fs::path file = fs::path(folder) / "experiment.json";
+  if (!fs::exists(fs::path(folder) / "results.json") || fs::exists(file)) return;
+  throw ConfigError("--resume", fmt::format("'{}' is not there, so the experiment must be named: bough run EXPERIMENT "
+                                            "--resume --out {}",
+                                            file.string(), shell_quoted(folder)));
+}
+
 /// A value that is set is swept no more, which is easily overlooked: one line for each.
 std::string ended_sweeps(const nlohmann::json& experiment, const std::vector<std::string>& overrides) {
   std::string lines;
@@ -261,6 +279,7 @@ void run_experiment(RunCommand command) {
   if (command.resume && !command.out.empty() && !file_given && fs::exists(fs::path(command.out) / "experiment.json")) {
     command.file = (fs::path(command.out) / "experiment.json").string();
   }
+  if (command.resume && !command.out.empty() && !file_given) require_experiment_to_resume(command.out);
   allow_tf32(command);
   require_data_folders(command.data);
   const nlohmann::json experiment = given_experiment(command);
@@ -271,9 +290,7 @@ void run_experiment(RunCommand command) {
     const std::string name = runner::experiment_name(whole, command.overrides);
     command.out = command.resume ? last_folder(name) : new_folder(name);
   }
-  if (fs::exists(command.out) && !fs::is_directory(command.out)) {
-    throw ConfigError("--out", fmt::format("'{}' is a file; results go into a folder", command.out));
-  }
+  require_folder_for_results(command.out);
   if (command.resume) require_runs_to_resume(command.out);
   // An experiment that was given again says itself where its plug-ins are now.
   if (command.resume && !(file_given && whole.contains("plugins"))) load_recorded_plugins(command.out);
@@ -297,9 +314,7 @@ void run_experiment(RunCommand command) {
                                          .command = command_line(command),
                                          .observer = &printer});
   if (command.dry_run) {
-    for (const RunEstimate& run : printer.plan().runs) {
-      if (!run.error.empty()) throw ConfigError("run", fmt::format("'{}' cannot run: {}", run.name, run.error));
-    }
+    require_no_errors(printer.plan());
     return;
   }
   const auto done = std::ranges::count(results.runs, RunStatus::done, &RunOutcome::status);

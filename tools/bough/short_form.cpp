@@ -59,6 +59,9 @@ void set_keys(json& object, const std::vector<std::string>& words, const std::st
     const std::string key = word.substr(0, equals), value = word.substr(equals + 1);
     if (!given.insert(key).second) throw ConfigError(where, fmt::format("{} is given twice", key));
     json parsed = json::parse(value, nullptr, false);
+    if (parsed.is_discarded() && (value.starts_with('{') || value.starts_with('['))) {
+      parse_json(value, fmt::format("{}: {}", where, key));  // says what is wrong
+    }
     object[key] = parsed.is_discarded() ? json(value) : parsed;
   }
 }

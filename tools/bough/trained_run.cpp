@@ -61,7 +61,7 @@ fs::path folder_of_experiment(const fs::path& path) {
 }
 
 /// The runs of an experiment that have a model, with their scores, and how to use one.
-void list_runs(const std::string& command, const fs::path& folder) {
+void list_runs(const std::string& command, const fs::path& folder, std::FILE* file) {
   const runner::Results results = runner::load_results((folder / "results.json").string());
   std::size_t width = 0;
   std::string first;
@@ -73,28 +73,30 @@ void list_runs(const std::string& command, const fs::path& folder) {
   if (first.empty()) {
     throw IoError(command, fmt::format("no run of the experiment in '{}' has a checkpoint", folder.string()));
   }
-  fmt::print("'{}' is an experiment; its runs that have a model:\n\n", folder.string());
+  fmt::print(file, "'{}' is an experiment; its runs that have a model:\n\n", folder.string());
   for (const runner::RunResult& run : results.runs) {
     if (!has_checkpoint(folder / "runs" / run.name)) continue;
     const double score = runner::metric_of(run, results.metric.name);
     const std::string text = std::isfinite(score) ? fmt::format("{} {:.4f}", results.metric.name, score)
                                                   : std::string(to_string(run.status));
-    fmt::print("{:<{}}  {}\n", run.name, width, text);
+    fmt::print(file, "{:<{}}  {}\n", run.name, width, text);
   }
-  fmt::print("\nbough {} {}\n", command, first);
+  fmt::print(file, "\nbough {} {}\n", command, first);
 }
 
 }  // namespace
 
-std::optional<std::string> find_checkpoint(const std::string& command, const std::string& path, bool last) {
+std::optional<std::string> find_checkpoint(const std::string& command, const std::string& path, bool last,
+                                           bool must_be_one) {
   if (!fs::is_directory(path)) {
     if (!fs::exists(path)) refuse(command, path);
     return path;
   }
   const fs::path folder = path;
   if (!has_checkpoint(folder) && fs::exists(folder / "results.json")) {
-    list_runs(command, folder);
-    return {};
+    list_runs(command, folder, must_be_one ? stderr : stdout);
+    if (!must_be_one) return {};
+    throw ConfigError(command, fmt::format("'{}' is an experiment; name one of its runs", folder.string()));
   }
   if (!has_checkpoint(folder)) refuse(command, folder);
   const bool best = !last && fs::exists(folder / training::best_file);
