@@ -11,7 +11,7 @@
 #include "tasks/data/sentencepiece.h"
 #include "tools/bench/benchmark.h"
 
-/// What each command of the program does with its options; command_line.cpp says how they are given. A command prints
+/// What each command of the program does with its options; command_set.cpp says how they are given. A command prints
 /// its results to stdout and throws on failure: ConfigError ends the program with exit code 2, anything else with 1.
 namespace bough::cli {
 
