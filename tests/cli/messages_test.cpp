@@ -27,7 +27,7 @@ TEST(Messages, SayWhyAFileCannotBeReadAndWhatToName) {
               AllOf(HasSubstr("nope' is not there"), HasSubstr("results/NAME")));
   write_file(folder.file("results.json"), "{}");
   EXPECT_THAT(error_of({"report", folder.file("")}, 1),
-              AllOf(HasSubstr("key 'metric' not found"), Not(HasSubstr("json.exception"))));
+              AllOf(HasSubstr("name is missing"), HasSubstr("results.json'"), Not(HasSubstr("json.exception"))));
 }
 
 TEST(Messages, KnowWhatPeopleWriteInPlaceOfJson) {
