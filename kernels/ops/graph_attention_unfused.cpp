@@ -69,7 +69,7 @@ Tensor group_weights(const AttentionCall& call, const AttentionTensors& tensors,
     scores = scores + gather_rows(heads_of(call, group, tensors.relation_bias), types);
   }
   if (tensors.edge_bias.defined()) scores = scores + columns_of_edges(tensors.edge_bias, group);
-  const Tensor weights = edge_softmax(graph, scores);
+  Tensor weights = edge_softmax(graph, scores);
   if (!tensors.edge_weights.defined()) return weights;
   // Normalised once more; where everything is 0 it stays 0 and passes no gradient.
   const Tensor weighted = weights * columns_of_edges(tensors.edge_weights, group);

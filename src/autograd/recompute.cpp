@@ -137,7 +137,7 @@ Tensor recompute(Function f, const std::vector<Tensor>& inputs) {
   if (!grad_enabled()) return f(inputs);
   const RandomStream random = default_generator().state();
   const std::uint64_t since = next_sequence();
-  const Tensor recorded = f(inputs);
+  Tensor recorded = f(inputs);
   if (!recorded.defined()) throw AutogradError("recompute", "the function returned an undefined tensor");
   if (recorded.is_leaf() || recorded.body()->node->sequence < since) return recorded;  // nothing of its own to forget
 

@@ -120,8 +120,7 @@ Tensor TextClassifier::recurrent_states(const SequenceBatch& batch) const {
 }
 
 Tensor TextClassifier::sequence_vectors(const SequenceBatch& batch) const {
-  const Tensor nodes =
-      recurrent_ == nullptr ? transformer_->forward(batch.schedule, embed(batch)) : recurrent_states(batch);
+  Tensor nodes = recurrent_ == nullptr ? transformer_->forward(batch.schedule, embed(batch)) : recurrent_states(batch);
   if (!batch.readout_offsets.defined()) return nodes;
   return segment_reduce(nodes, batch.readout_offsets, batch.maximum ? ReduceOp::max : ReduceOp::mean);
 }

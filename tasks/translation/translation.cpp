@@ -111,7 +111,7 @@ const Task& translation_task() {
 }
 
 TranslationPatterns translation_patterns(const Settings& model, const json& graph) {
-  const std::shared_ptr<const GraphGenerator> both = generators().make(graph);
+  std::shared_ptr<const GraphGenerator> both = generators().make(graph);
   const auto own = [&](const char* key) -> std::shared_ptr<const GraphGenerator> {
     const json& given = model.json(key);
     if (!given.is_object() || given.empty()) return both;

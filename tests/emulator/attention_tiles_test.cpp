@@ -247,8 +247,8 @@ std::int64_t conflicts_of_read(const simt::AttentionTilePlan& plan, const simt::
   constexpr std::uint32_t banks = 32;
   std::set<std::uint32_t> places;
   for (int column = 0; column < step.num_columns; ++column) {
-    const auto word = static_cast<std::size_t>(4 * step.column_begin + quad * step.num_columns + column);
-    const simt::RelationPlaces place = simt::place_of_lane(plan.relation_places[word], row);
+    const std::int64_t word = std::int64_t{4} * step.column_begin + std::int64_t{quad} * step.num_columns + column;
+    const simt::RelationPlaces place = simt::place_of_lane(plan.relation_places[static_cast<std::size_t>(word)], row);
     if (place < simt::step_relations) places.insert(place);
   }
   std::map<std::uint32_t, std::int64_t> passes;

@@ -23,7 +23,6 @@ using test::all_extras;
 using test::attend;
 using test::attention_case;
 using test::AttentionCase;
-using test::AttentionExtras;
 using test::AttentionSizes;
 using test::device_name;
 using test::DeviceTest;

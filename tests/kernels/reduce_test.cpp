@@ -94,7 +94,7 @@ Tensor factors(const Shape& shape, DType dtype) { return random_uniform(shape, 0
 class ReductionOperation : public DeviceCaseTest<ReductionCase> {
  protected:
   static Tensor expected(const Tensor& x, const Shape& kept) {
-    const Tensor total = reference::reduce(x, kept, each().start, each().combine);
+    Tensor total = reference::reduce(x, kept, each().start, each().combine);
     if (!each().mean) return total;
     const double count = static_cast<double>(x.elements()) / static_cast<double>(kept.elements());
     return reference::unary(total, [count](double value) { return value / count; });

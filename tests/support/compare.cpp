@@ -4,8 +4,10 @@
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
-#include <cstring>
+#include <cstddef>
+#include <span>
 
 namespace bough::test {
 namespace {
@@ -97,7 +99,7 @@ void expect_same_bits(const Tensor& actual, const Tensor& expected, std::source_
     const Tensor here = actual.detach().to(Device::cpu()), there = expected.detach().to(Device::cpu());
     const T *have = here.data<T>(), *want = there.data<T>();
     for (std::int64_t i = 0; i < actual.elements(); ++i) {
-      if (std::memcmp(have + i, want + i, sizeof(T)) == 0) continue;
+      if (std::ranges::equal(std::as_bytes(std::span(have + i, 1)), std::as_bytes(std::span(want + i, 1)))) continue;
       using Shown = std::conditional_t<std::is_same_v<T, bfloat16>, float, T>;
       fail(where,
            fmt::format("element {} of {} is {}, expected the very same bits as {}", position_of(i, actual.shape()),

@@ -24,7 +24,6 @@ namespace {
 
 using nlohmann::json;
 using ::testing::AllOf;
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 const char* const train_texts =

@@ -21,7 +21,6 @@ namespace {
 
 using nlohmann::json;
 using ::testing::AllOf;
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 const std::vector<std::string> words = {"ab", "cd", "ef", "gh", "ij", "kl", "mn", "op"};

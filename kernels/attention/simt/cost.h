@@ -26,7 +26,8 @@ struct AttentionCost {
 
 /// Sectors of a vector, by default of floats: those of sums that several kernels work on are always.
 constexpr double vector_sectors(std::int64_t width, std::int64_t element_bytes = 4) {
-  return static_cast<double>((width * element_bytes + 31) / 32);
+  const std::int64_t sectors = (width * element_bytes + 31) / 32;
+  return static_cast<double>(sectors);
 }
 /// Sectors of the key and the value of a tensor.
 struct StoredSectors {

@@ -54,14 +54,15 @@ std::int32_t relation_of(const AttentionPlan& plan, const AttentionPlan::WorkIte
     EXPECT_LE(mixed.column_end - mixed.column_begin, AttentionPlan::most_mixed_columns);
     if (column < mixed.column_begin || column >= mixed.column_end) continue;
     const std::int32_t place =
-        plan.dictionary_places[static_cast<std::size_t>(mixed.place_begin + lane)] + column - mixed.column_begin;
+        plan.dictionary_places[static_cast<std::size_t>(std::int64_t{mixed.place_begin} + lane)] + column -
+        mixed.column_begin;
     EXPECT_GE(place, 0);
     const std::int32_t number = place / AttentionPlan::dictionary_block;
     EXPECT_LT(number, tile.dictionary_block_end - tile.dictionary_block_begin);
     const std::int64_t in_dictionary =
         item.dictionary_begin + place % AttentionPlan::dictionary_block +
         std::int64_t{AttentionPlan::dictionary_block} *
-            plan.dictionary_blocks[static_cast<std::size_t>(tile.dictionary_block_begin + number)];
+            plan.dictionary_blocks[static_cast<std::size_t>(std::int64_t{tile.dictionary_block_begin} + number)];
     EXPECT_LT(in_dictionary, item.dictionary_end);
     return plan.dictionary_relations[static_cast<std::size_t>(in_dictionary)];
   }
@@ -265,7 +266,8 @@ TEST(AttentionPlan, IsTheSameForAnyNumberOfThreads) {
 }
 
 TEST(AttentionPlan, IsMadeOnceAndShared) {
-  const Graph graph = pattern("bpt", {{"k", 4}}, 100, true), copy = graph;
+  const Graph graph = pattern("bpt", {{"k", 4}}, 100, true);
+  const Graph copy = graph;  // NOLINT(performance-unnecessary-copy-initialization): a copy shares the plan
   EXPECT_EQ(attention_plan(graph, true), attention_plan(copy, true));
   EXPECT_NE(attention_plan(graph, true), attention_plan(graph, false));
   EXPECT_GT(attention_plan_summary(graph, true).bytes, 0);
