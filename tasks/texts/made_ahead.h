@@ -13,7 +13,7 @@ namespace bough {
 /// that it does not matter who made it when. To be used from one thread. Its destructor waits for what is being made.
 ///
 /// With one thread to compute with, values are made where they are taken. The number of threads says how many cores a
-/// run is to use: those of other runs side by side, or of whoever asked for one, are not for it to take.
+/// run is to use: other cores may belong to runs side by side, or the user asked for one.
 template <typename Key, typename Value>
 class MadeAhead {
  public:

@@ -77,7 +77,7 @@ class Writing {
   Tensor token_;
 };
 
-/// Partition trees beside full graphs, and how much dearer a token of a long text is than one of a short text.
+/// Partition trees beside full graphs, and how much more time a token of a long text takes than one of a short text.
 void run_lengths(const Options& options, const Report& report) {
   double of_shortest = 0;
   for (const std::int64_t length : {512, 1024, 2048, 4096, 8192}) {
