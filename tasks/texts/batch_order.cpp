@@ -104,6 +104,12 @@ std::vector<std::int32_t> BatchOrder::batch(std::int64_t step) const {
   return known_[static_cast<std::size_t>((step - 1) % batches_per_epoch_)];
 }
 
+std::vector<std::int32_t> BatchOrder::batch(const PartOfStep& at, std::int64_t parts) const {
+  const std::vector<std::int32_t> texts = batch(at.step);
+  const auto count = std::ssize(texts);
+  return {texts.begin() + count * at.part / parts, texts.begin() + count * (at.part + 1) / parts};
+}
+
 std::vector<std::vector<std::int32_t>> evaluation_batches(const std::vector<std::int64_t>& lengths,
                                                           std::int64_t tokens_per_batch) {
   std::vector<std::vector<std::int32_t>> batches;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <mutex>
 #include <optional>
@@ -13,6 +14,17 @@ struct BatchOrderOptions {
   std::optional<std::int64_t> texts_per_batch = {};  ///< instead: at most so many, each bucket evenly divided
   std::int64_t length_buckets = 16;                  ///< at most; 1 mixes texts of all lengths
   std::uint64_t seed = 1;
+};
+
+/// A part of a training step, whose gradients are added up with those of the others; steps count from 1, parts from 0.
+struct PartOfStep {
+  std::int64_t step = 1, part = 0;
+  auto operator<=>(const PartOfStep&) const = default;
+
+  /// What is trained on after it, where steps have so many parts.
+  PartOfStep next(std::int64_t parts) const {
+    return part + 1 < parts ? PartOfStep{step, part + 1} : PartOfStep{step + 1, 0};
+  }
 };
 
 /// Which texts each training step reads. Texts of about equal length share a bucket, and a batch is of one bucket: its
@@ -31,6 +43,8 @@ class BatchOrder {
   std::int64_t smallest_batch() const { return smallest_batch_; }
   /// Texts of a step; steps count from 1. O(texts) for the first step of an epoch that is asked for.
   std::vector<std::int32_t> batch(std::int64_t step) const;
+  /// Those of one of `parts` parts of a step, which have about as many texts each.
+  std::vector<std::int32_t> batch(const PartOfStep& at, std::int64_t parts) const;
 
  private:
   struct Bucket {

@@ -33,12 +33,6 @@ double words_of(const BatchSource& texts) {
   return static_cast<double>(std::reduce(lengths.begin(), lengths.end()));
 }
 
-/// Places in a course of training; ordered for MadeAhead.
-struct BatchKey {
-  std::int64_t step = 1, part = 0;
-  auto operator<=>(const BatchKey&) const = default;
-};
-
 /// What an evaluation reads, in an order that suits it.
 struct EvaluationTexts {
   const BatchSource* texts;
@@ -77,8 +71,7 @@ class ClassificationRun : public TrainingRun {
   }
   /// What it costs to score these texts, in training steps.
   double evaluation_steps(const BatchSource& texts) const { return words_of(texts) / tokens_per_step() / 3; }
-  LabelledBatch training_batch(const BatchKey& key) const;
-  BatchKey after(const BatchKey& key) const;
+  LabelledBatch training_batch(const PartOfStep& key) const;
   ClassScores score(const EvaluationTexts& texts, std::int64_t placeholders);
   EvaluationTexts evaluation_of(const BatchSource& texts) const;
 
@@ -91,8 +84,8 @@ class ClassificationRun : public TrainingRun {
   TextClassifier model_;
   BatchOrder order_;
   EvaluationTexts valid_, test_;
-  SequenceBatch current_;                     ///< of the batch that was given last
-  MadeAhead<BatchKey, LabelledBatch> ahead_;  ///< the last member: it waits for what reads the others
+  SequenceBatch current_;                       ///< of the batch that was given last
+  MadeAhead<PartOfStep, LabelledBatch> ahead_;  ///< the last member: it waits for what reads the others
 };
 
 BatchOrderOptions order_options(const RunSettings& settings) {
@@ -115,7 +108,7 @@ ClassificationRun::ClassificationRun(const RunSettings& settings, const GraphGen
       order_(data_.train->lengths(), order_options(settings)),
       valid_(evaluation_of(*data_.valid)),
       test_(evaluation_of(*data_.test)),
-      ahead_([this](const BatchKey& key) { return training_batch(key); }) {
+      ahead_([this](const PartOfStep& key) { return training_batch(key); }) {
   if (order_.smallest_batch() < parts_) {
     throw ConfigError("train", fmt::format("gradient_accumulation = {} is more than the {} texts of the smallest batch",
                                            parts_, order_.smallest_batch()));
@@ -178,22 +171,14 @@ RunFacts ClassificationRun::facts() const {
           .memory_bytes = static_cast<std::int64_t>(4 * saved_numbers()) + 16 * parameters};
 }
 
-LabelledBatch ClassificationRun::training_batch(const BatchKey& key) const {
-  const std::vector<std::int32_t> texts = order_.batch(key.step);
-  const auto count = std::ssize(texts);
-  const std::int64_t begin = count * key.part / parts_, end = count * (key.part + 1) / parts_;
-  return data_.train->make(
-      std::span(texts).subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin)), 0);
-}
-
-BatchKey ClassificationRun::after(const BatchKey& key) const {
-  return key.part + 1 < parts_ ? BatchKey{key.step, key.part + 1} : BatchKey{key.step + 1, 0};
+LabelledBatch ClassificationRun::training_batch(const PartOfStep& key) const {
+  return data_.train->make(order_.batch(key, parts_), 0);
 }
 
 Batch ClassificationRun::batch(std::int64_t step, std::int64_t part) {
-  const BatchKey key{step, part};
+  const PartOfStep key{step, part};
   LabelledBatch made = ahead_.take(key);
-  ahead_.begin(after(key));
+  ahead_.begin(key.next(parts_));
   current_ = std::move(made.sequences);
   return {Tensor::from_vector(made.labels, {std::ssize(made.labels)}).to(settings_.device)};
 }

@@ -27,12 +27,6 @@ namespace {
 
 using nlohmann::json;
 
-/// Places in a course of training; ordered for MadeAhead.
-struct PartOfStep {
-  std::int64_t step = 1, part = 0;
-  auto operator<=>(const PartOfStep&) const = default;
-};
-
 /// Pairs, prepared for a model, and what should follow each token of their last sentences.
 struct TranslationBatch {
   TranslationGraph graph = {};
@@ -76,7 +70,6 @@ class TranslationRun : public TrainingRun {
 
   TranslationBatch make(const TranslationPairs& pairs, std::span<const std::int32_t> chosen) const;
   TranslationBatch training_batch(const PartOfStep& key) const;
-  PartOfStep after(const PartOfStep& key) const;
   double pairs_per_step() const {
     return static_cast<double>(corpus_.train.size()) / static_cast<double>(order_.batches_per_epoch());
   }
@@ -209,21 +202,13 @@ TranslationBatch TranslationRun::make(const TranslationPairs& pairs, std::span<c
 }
 
 TranslationBatch TranslationRun::training_batch(const PartOfStep& key) const {
-  const std::vector<std::int32_t> pairs = order_.batch(key.step);
-  const auto count = std::ssize(pairs);
-  const std::int64_t begin = count * key.part / parts_, end = count * (key.part + 1) / parts_;
-  return make(corpus_.train,
-              std::span(pairs).subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin)));
-}
-
-PartOfStep TranslationRun::after(const PartOfStep& key) const {
-  return key.part + 1 < parts_ ? PartOfStep{key.step, key.part + 1} : PartOfStep{key.step + 1, 0};
+  return make(corpus_.train, order_.batch(key, parts_));
 }
 
 Batch TranslationRun::batch(std::int64_t step, std::int64_t part) {
   const PartOfStep key{step, part};
   TranslationBatch made = ahead_.take(key);
-  ahead_.begin(after(key));
+  ahead_.begin(key.next(parts_));
   current_ = std::move(made.graph);
   return {made.source, made.target, made.next};
 }
