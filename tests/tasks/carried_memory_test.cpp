@@ -15,6 +15,7 @@
 #include "tasks/language_model/evaluation.h"
 #include "tasks/language_model/text_graphs.h"
 #include "tests/support/files.h"
+#include "tests/tasks/saved_tensors.h"
 
 /// Transformer-XL: a text in segments, each of which remembers the states of those before.
 namespace bough {
@@ -213,12 +214,8 @@ TEST(CarriedMemory, IsResumedBitForBit) {
     }
     EXPECT_GT(turns, 3);
     const auto saved = [&](const char* name) {
-      std::map<std::string, std::vector<float>> values;
       const std::string run = std::string(name) + "/runs/" + expected.runs[0].name;
-      for (const auto& [key, tensor] : nn::load_tensors(folder.file(run + "/checkpoint.safetensors")).tensors) {
-        values[key] = tensor.to_vector<float>();
-      }
-      return values;
+      return test::saved_tensors(folder.file(run + "/checkpoint.safetensors"));
     };
     EXPECT_TRUE(saved("whole").contains("own:memory.0.1"));
     EXPECT_EQ(saved("cut"), saved("whole"));

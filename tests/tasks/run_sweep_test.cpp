@@ -15,6 +15,7 @@
 #include "tasks/runner/worker.h"
 #include "tests/support/errors.h"
 #include "tests/support/files.h"
+#include "tests/tasks/saved_tensors.h"
 
 namespace bough::runner {
 namespace {
@@ -51,13 +52,6 @@ SweepOutcome run(const json& source, const std::string& folder, const SweepOptio
   return run_sweep(experiment, plan_runs(experiment), own);
 }
 
-/// Name and bits of every tensor of a checkpoint, the optimiser's too.
-std::map<std::string, std::vector<float>> tensors_of(const std::string& path) {
-  std::map<std::string, std::vector<float>> result;
-  for (const auto& [name, tensor] : nn::load_tensors(path).tensors) result[name] = tensor.to_vector<float>();
-  return result;
-}
-
 TEST(RunSweep, WritesResultsLogAndCheckpoint) {
   const test::TemporaryFolder folder;
   const SweepOutcome outcome = run(tiny(), folder.file("out"));
@@ -88,7 +82,7 @@ TEST(RunSweep, WritesResultsLogAndCheckpoint) {
   for (std::string line; std::getline(log, line);) records.push_back(json::parse(line));
   EXPECT_EQ(records.front()["run"], "bpt-k1");
   EXPECT_EQ(records.back()["done"], true);
-  EXPECT_TRUE(tensors_of(folder.file("out/runs/bpt-k1/checkpoint.safetensors")).contains("embedding.weight"));
+  EXPECT_TRUE(test::saved_tensors(folder.file("out/runs/bpt-k1/checkpoint.safetensors")).contains("embedding.weight"));
 }
 
 TEST(LiveResults, HaveTheCurvesOfUnfinishedRunsFromTheirLogs) {
@@ -132,8 +126,8 @@ TEST(RunSweep, ResumesBitForBitAfterAnInterruptAndForAnyNumberOfThreads) {
   EXPECT_EQ(rest.results.runs.front().metrics, whole.results.runs.front().metrics);
   EXPECT_EQ(rest.results.runs.front().best_step, whole.results.runs.front().best_step);
   for (const char* file : {"checkpoint", "best"}) {
-    EXPECT_EQ(tensors_of(folder.file(std::string("cut/runs/bpt-k1/") + file + ".safetensors")),
-              tensors_of(folder.file(std::string("whole/runs/bpt-k1/") + file + ".safetensors")));
+    EXPECT_EQ(test::saved_tensors(folder.file(std::string("cut/runs/bpt-k1/") + file + ".safetensors")),
+              test::saved_tensors(folder.file(std::string("whole/runs/bpt-k1/") + file + ".safetensors")));
   }
   const auto& curve = rest.results.runs.front().curve;
   ASSERT_EQ(curve.size(), whole.results.runs.front().curve.size());
@@ -155,7 +149,7 @@ TEST(RunSweep, SaysWhichStepWasTheBestAndGivesTheLastScoreBesideIt) {
   }
   EXPECT_EQ(one["metrics"]["valid_bpc"], best);
   EXPECT_TRUE(one["last_metrics"].contains("bpc"));
-  EXPECT_TRUE(tensors_of(folder.file("out/runs/bpt-k1/best.safetensors")).contains("embedding.weight"));
+  EXPECT_TRUE(test::saved_tensors(folder.file("out/runs/bpt-k1/best.safetensors")).contains("embedding.weight"));
   const RunResult read = load_results(folder.file("out/results.json")).runs.front();
   EXPECT_EQ(read.best_step, one["best_step"].get<std::int64_t>());
   EXPECT_EQ(read.last_metrics, one["last_metrics"]);
@@ -283,8 +277,8 @@ TEST(RunSweep, ResumesBitForBitWithOtherLogsAndCheckpoints) {
   other["jobs"] = 2;
   const SweepOutcome rest = run(other, folder.file("cut"), {.resume = true});
   EXPECT_EQ(rest.results.runs.front().metrics, whole.results.runs.front().metrics);
-  EXPECT_EQ(tensors_of(folder.file("cut/runs/bpt-k1/checkpoint.safetensors")),
-            tensors_of(folder.file("whole/runs/bpt-k1/checkpoint.safetensors")));
+  EXPECT_EQ(test::saved_tensors(folder.file("cut/runs/bpt-k1/checkpoint.safetensors")),
+            test::saved_tensors(folder.file("whole/runs/bpt-k1/checkpoint.safetensors")));
 }
 
 TEST(RunSweep, TakesMoreStepsBitForBitWhereNothingElseDependsOnTheirNumber) {
@@ -305,8 +299,8 @@ TEST(RunSweep, TakesMoreStepsBitForBitWhereNothingElseDependsOnTheirNumber) {
   EXPECT_EQ(one.config, expected.config);
   EXPECT_EQ(one.metrics, expected.metrics);
   EXPECT_EQ(one.best_step, expected.best_step);
-  EXPECT_EQ(tensors_of(folder.file("out/runs/bpt-k1/checkpoint.safetensors")),
-            tensors_of(folder.file("whole/runs/bpt-k1/checkpoint.safetensors")));
+  EXPECT_EQ(test::saved_tensors(folder.file("out/runs/bpt-k1/checkpoint.safetensors")),
+            test::saved_tensors(folder.file("whole/runs/bpt-k1/checkpoint.safetensors")));
   EXPECT_THAT(refusal_of(source, folder.file("out"), {.resume = true}), HasSubstr("it has taken 9 steps already"));
 }
 

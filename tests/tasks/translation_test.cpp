@@ -15,6 +15,7 @@
 #include "tests/support/errors.h"
 #include "tests/support/files.h"
 #include "tests/support/threads.h"
+#include "tests/tasks/saved_tensors.h"
 
 namespace bough {
 namespace {
@@ -191,12 +192,7 @@ TEST_F(Translation, GoesOnBitForBitAfterAnInterruption) {
   EXPECT_TRUE(run(source, "cut", {.observer = &stopper}).interrupted);
   run(source, "cut", {.resume = true});
   const auto tensors = [&](const std::string& name) {
-    std::map<std::string, std::vector<float>> result;
-    for (const auto& [key, tensor] :
-         nn::load_tensors(folder_.file(name + "/runs/bpt-k2/checkpoint.safetensors")).tensors) {
-      result[key] = tensor.to_vector<float>();
-    }
-    return result;
+    return test::saved_tensors(folder_.file(name + "/runs/bpt-k2/checkpoint.safetensors"));
   };
   EXPECT_EQ(tensors("whole"), tensors("cut"));
 }
